@@ -2,10 +2,12 @@
 """Digests as text: always ``sha256:`` and 64 lower-case hexadecimal digits."""
 
 import hashlib
+import re
 
 from evalsite.canonical.jcs import canonical_bytes
 
 PREFIX = "sha256:"
+_FORM = re.compile(PREFIX + "[0-9a-f]{64}")
 
 
 def digest_bytes(data: bytes) -> str:
@@ -33,6 +35,6 @@ def hex_of(digest: str) -> str:
     Raises:
         ValueError: ``digest`` has another form (a bug in the caller).
     """
-    if not digest.startswith(PREFIX) or len(digest) != len(PREFIX) + 64:
+    if not _FORM.fullmatch(digest):
         raise ValueError(digest)
     return digest.removeprefix(PREFIX)

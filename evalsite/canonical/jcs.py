@@ -36,8 +36,6 @@ def canonical_bytes(value: object) -> bytes:
 
 
 def _check(value: object, at: str, depth: int) -> "rfc8785._impl._Value":
-    if depth > MAX_DEPTH:
-        raise CanonicalizationError(f"expected at most {MAX_DEPTH} levels, got more", at=at or "$", rule="RFC 8785")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -48,6 +46,8 @@ def _check(value: object, at: str, depth: int) -> "rfc8785._impl._Value":
         return value
     if isinstance(value, str):
         return _check_text(value, at)
+    if isinstance(value, list | tuple | Mapping) and depth == MAX_DEPTH:  # counted as the reader counts
+        raise CanonicalizationError(f"expected at most {MAX_DEPTH} levels, got more", at=at or "$", rule="RFC 8785")
     if isinstance(value, list | tuple):
         return [_check(item, f"{at}[{index}]", depth + 1) for index, item in enumerate(value)]
     if isinstance(value, Mapping):

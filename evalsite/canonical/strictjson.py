@@ -19,13 +19,15 @@ _MAX_NUMBER_CHARS = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse_json(data: bytes, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Any:
+def parse_json(data: bytes, *, max_bytes: int, max_depth: int = MAX_DEPTH, lone_surrogates: bool = False) -> Any:
     """Return the JSON value in ``data``.
 
     Args:
         data: UTF-8 without a byte order mark.
         max_bytes: The greatest accepted length.
         max_depth: The greatest accepted nesting of arrays and objects.
+        lone_surrogates: Let escaped lone surrogates pass. Only for text that is recorded or shown as it
+            came; a contract never accepts them.
 
     Raises:
         InputError: ``data`` is not strict JSON within these limits.
@@ -49,7 +51,8 @@ def parse_json(data: bytes, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> An
         ) from exc
     except RecursionError as exc:  # pragma: no cover - the depth check runs first
         raise InputError(f"expected at most {max_depth} levels of JSON", rule="depth limit") from exc
-    _refuse_surrogates(value, "")
+    if not lone_surrogates:
+        _refuse_surrogates(value, "")
     return value
 
 

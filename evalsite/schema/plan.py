@@ -40,7 +40,6 @@ class FixtureReply(StrictModel):
 
     case_id: CaseId
     role: Literal["candidate", "judge"]
-    polarity: Polarity | None = None
     text: Annotated[str, StringConstraints(max_length=2_000_000)] | None = None
     fault: Literal["timeout", "disconnect", "missing"] | None = None
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every task of this repository. `make` alone lists them. Needs Python 3.11 or newer, git and make.
+
+PYTHON ?= python3
+VENV   ?= .venv
+DEMO   ?= demo
+JOBS   ?= auto
+ARGS   ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --custom-compile-command "make lock" --exclude-newer "7 days"
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test check fix site golden lock live live-smoke coverage clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+venv: $(VENV)/.installed ## create the environment from the hashed lock file
+
+# Two stamps: a change of the lock file installs packages, a change of pyproject.toml only evalsite itself.
+$(VENV)/.packages: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "evalsite needs Python 3.11 or newer; say which: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "no environment: $(PYTHON) -m venv failed (on Debian: apt-get install python3-venv)" >&2; exit 2; }
+	@echo "installing the pinned packages into $(VENV) (once)"
+	@$(PIP) install --require-hashes --requirement requirements/dev.txt || \
+		{ echo "not installed: the packages of requirements/dev.txt; is the package index reachable?" >&2; exit 2; }
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.packages pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable . || \
+		{ echo "not installed: evalsite itself; the lines above tell why" >&2; exit 2; }
+	@touch $@
+
+demo: venv ## the whole loop, offline, in a new folder (DEMO=demo)
+	@$(BIN)/evalsite demo --into $(DEMO)
+
+test: venv ## all tests; ARGS="-k word" chooses
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
+
+coverage: venv ## all tests with branch coverage
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
+
+check: venv ## lint, format, types, import floors
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+fix: venv ## let ruff repair what it can
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+site: venv ## verify the committed records and build this project's own review site
+	@$(BIN)/evalsite build
+
+golden: venv ## write the golden files anew; look at the difference before you commit it
+	@$(BIN)/python -m pytest tests/golden --update-golden $(ARGS)
+
+lock: venv ## compile the lock files anew; UPGRADE=1 takes newer versions, none younger than a week
+	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --output-file requirements/main.txt
+	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml requirements/dev.in --constraint requirements/main.txt \
+		--output-file requirements/dev.txt
+	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/live.in --constraint requirements/dev.txt \
+		--output-file requirements/live.txt
+
+clean: ## remove what was built; the environment, records and keys stay
+	@rm -rf site .evalsite dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Execute the planned trials and record each one as what it was.
+
+Controls come first (R41), then the cases, one after another: temperature 0 and a seed do not make
+parallel calls repeatable. Each call is on disk before the next begins.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evalsite.campaign.casebook import CaseBook, Question
+from evalsite.campaign.trials import Answered, Ending, GaveUpError, run_trial
+from evalsite.campaign.trials import Ask as TrialAsk
+from evalsite.endpoint.base import Ask, Endpoint
+from evalsite.errors import RunInterruptedError
+from evalsite.schema.entries import Call, Event, RunClosed, TrialEnded, TrialStarted
+from evalsite.schema.outcome import Role, Stage, Status, Trial
+from evalsite.schema.plan import Plan
+from evalsite.schema.replies import reply_schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """The host's clock, handed down from the command line.
+
+    ``now`` gives UTC as RFC 3339 with ``Z``; ``elapsed_ms`` a monotonic count of milliseconds.
+    """
+
+    now: Callable[[], str]
+    elapsed_ms: Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One trial that ended, for whoever watches."""
+
+    done: int
+    planned: int
+    trial: Trial
+    status: Status
+
+
+class Recorder(Protocol):
+    """Where events and blobs go: a run that is open for writing."""
+
+    def put_blob(self, raw: bytes) -> str:
+        """Store bytes and return the digest that the record names them by."""
+        ...
+
+    def append(self, event_type: str, body: Mapping[str, object], *, now: str) -> int:
+        """Append one event and return its index."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Sign the head as it stands."""
+        ...
+
+    def seal(self, *, now: str) -> None:
+        """Sign the statement and close the run in the project's log."""
+        ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """What already happened in a run: attempts per trial, and the trials that ended."""
+
+    attempts: Counter[Trial] = field(default_factory=Counter)
+    ended: set[Trial] = field(default_factory=set)
+    closed: bool = False
+
+    @classmethod
+    def of(cls, events: list[Event]) -> "Progress":
+        """Return the progress that a list of events shows."""
+        progress = cls()
+        for event in events:
+            if isinstance(event, TrialStarted):
+                progress.attempts[event.trial] += 1
+            elif isinstance(event, TrialEnded):
+                progress.ended.add(event.trial)
+            elif isinstance(event, RunClosed):
+                progress.closed = True
+        return progress
+
+
+@dataclass(slots=True, kw_only=True)
+class Execution:
+    """One sitting of a run, from its first or next trial to its seal.
+
+    Args:
+        plan: The plan that was logged.
+        book: The questions of the corpus.
+        recorder: The open run.
+        endpoints: One endpoint per role.
+        clock: The host's clock.
+        watch: Called after each trial.
+    """
+
+    plan: Plan
+    book: CaseBook
+    recorder: Recorder
+    endpoints: Mapping[Role, Endpoint]
+    clock: Clock
+    watch: Callable[[Step], None]
+
+    async def run(self, progress: Progress, totals: Callable[[], Mapping[str, object]]) -> None:
+        """Run what is left, close and seal.
+
+        Args:
+            progress: What earlier sittings did.
+            totals: Gives the counts for the closing event.
+
+        Raises:
+            RunInterruptedError: The task was cancelled; the record is whole and can be resumed.
+        """
+        planned = (*self.plan.control_trials(), *self.plan.case_trials())
+        cases = {case.case_id: case for case in self.plan.cases}
+        for trial in planned:
+            if trial in progress.ended:
+                continue
+            attempt = progress.attempts[trial] + 1
+            self._append("trial.started", {"trial": trial.plain(), "attempt": attempt})
+            try:
+                ending = await run_trial(trial, cases[trial.case_id], self.book, self._asker(trial, attempt))
+            except asyncio.CancelledError as exc:
+                self._interrupted(trial, exc)
+            self._ended(trial, attempt, ending)
+            progress.ended.add(trial)
+            self.watch(Step(done=len(progress.ended), planned=len(planned), trial=trial, status=ending.result.status))
+        if not progress.closed:
+            self._append("run.closed", {"complete": True, "totals": totals()})
+        self.recorder.seal(now=self.clock.now())
+
+    def _append(self, event_type: str, body: Mapping[str, object]) -> int:
+        return self.recorder.append(event_type, body, now=self.clock.now())
+
+    def _ended(self, trial: Trial, attempt: int, ending: Ending) -> None:
+        self._append(
+            "trial.ended",
+            {
+                "trial": trial.plain(),
+                "attempt": attempt,
+                "candidate_call": ending.candidate_call,
+                "judge_call": ending.judge_call,
+                "result": ending.result.plain(),
+            },
+        )
+
+    def _interrupted(self, trial: Trial, exc: asyncio.CancelledError) -> None:
+        cause = str(exc.args[0]) if exc.args else "CancelledError"
+        self._append("run.interrupted", {"cause": cause, "in_flight": [trial.plain()]})
+        self.recorder.checkpoint()
+        raise RunInterruptedError(
+            f"interrupted by {cause} during {trial.label()}; everything recorded so far is whole",
+            rule="R36",
+            advice="Go on with: evalsite run CAMPAIGN --resume RUN",
+        ) from exc
+
+    def _asker(self, trial: Trial, attempt: int) -> TrialAsk:
+        async def ask(question: Question, stage: Stage) -> Answered:
+            return await self._ask(question, stage, trial, attempt)
+
+        return ask
+
+    async def _ask(self, question: Question, stage: Stage, trial: Trial, attempt: int) -> Answered:
+        role = self.plan.judge if question.role is Role.JUDGE or self.plan.candidate is None else self.plan.candidate
+        ask = Ask(
+            instructions=question.instructions,
+            prompt=question.prompt,
+            schema=reply_schema(question.contract),
+            sampling=role.spec.sampling,
+        )
+        started_at, started_ms = self.clock.now(), self.clock.elapsed_ms()
+        try:
+            reply = await self.endpoints[question.role].ask(ask)
+        except asyncio.CancelledError as exc:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # the host was told to stop
+            raise GaveUpError(Status.CANCELLED, "CancelledError") from exc
+        except MemoryError:
+            raise
+        except Exception as exc:
+            # The one boundary where any exception becomes data (R42): the loop goes on.
+            raise GaveUpError(Status.HOST_ERROR, type(exc).__name__) from exc
+        call = Call(
+            trial=trial,
+            attempt=attempt,
+            role=question.role,
+            stage=stage,
+            prompt_digest=question.prompt_digest,
+            request=self.recorder.put_blob(reply.request),
+            reply=None if reply.raw is None else self.recorder.put_blob(reply.raw),
+            reply_format=reply.reply_format,
+            error_type=reply.error_type,
+            http_status=reply.http_status,
+            done_reason=_plain(reply.done_reason),
+            model_digest=reply.model_digest,
+            started_at=started_at,
+            wall_ms=self.clock.elapsed_ms() - started_ms,
+            usage=reply.usage,
+        )
+        seq = self._append("call.recorded", {"call": call.plain()})
+        return Answered(seq=seq, call=call, raw=reply.raw)
+
+
+def _plain(text: str | None) -> str | None:
+    """Bound a short text of a server: ASCII, at most 64 characters, null when empty."""
+    return ascii(text)[1:-1][:64] if text else None

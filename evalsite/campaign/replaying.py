@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The replay's table of replies, made from a verified run."""
+
+from evalsite.campaign.trusted import TrustedRun
+from evalsite.endpoint.replay import RecordedReply, ReplayEndpoint, replay_identity
+from evalsite.errors import InputError
+from evalsite.schema.entries import Call
+from evalsite.schema.outcome import Role
+
+
+def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
+    """Return an endpoint that gives a role's recorded raw replies again.
+
+    Args:
+        run: The verified run to replay.
+        role: Whose replies.
+
+    Raises:
+        InputError: The run has no such role.
+    """
+    planned = run.plan.candidate if role is Role.CANDIDATE else run.plan.judge
+    if planned is None:
+        raise InputError(f"expected a run with a {role.value}, {run.run_id} has none", at=run.run_id)
+    recorded: dict[str, list[RecordedReply]] = {}
+    for record in (*run.controls, *run.cases):
+        call = record.candidate_call if role is Role.CANDIDATE else record.judge_call
+        if call is not None:
+            recorded.setdefault(call.prompt_digest, []).append(_reply(run, call))
+    return ReplayEndpoint(replay_identity(planned.identity, run.run_id), recorded)
+
+
+def _reply(run: TrustedRun, call: Call) -> RecordedReply:
+    return RecordedReply(
+        raw=None if call.reply is None else run.blob(call.reply),
+        reply_format=call.reply_format,
+        error_type=call.error_type,
+        http_status=call.http_status,
+        done_reason=call.done_reason,
+        model_digest=call.model_digest,
+        usage=call.usage,
+    )

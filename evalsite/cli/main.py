@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: a table of commands that are imported when called, and one error door.
+
+Everything heavy is imported inside the commands, so that ``evalsite --help`` stays quick. Errors
+raised on purpose end here, with their exit code; anything else is a crash and keeps Python's
+traceback and exit code 1.
+"""
+
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from evalsite import __version__
+from evalsite.errors import EvalsiteError
+
+#: Command name -> (module, attribute, one line for the overview).
+COMMANDS = {
+    "demo": ("demo", "demo", "The whole loop in a new folder, offline: keys, campaign, record, gate, site."),
+    "init": ("project", "init", "Start a new project: mkdocs.yml, corpora/, runs/, docs/."),
+    "keys": ("keys", "keys", "Found a ledger with its keys; list keys and fingerprints."),
+    "corpus": ("corpus", "corpus", "Check, show and compare corpora; JSON Schemas for editors."),
+    "run": ("run", "run", "Execute a campaign and seal its record; resume an interrupted run."),
+    "verify": ("verify", "verify", "Check the whole trail, or one run, and print every step with its count."),
+    "gate": ("gate", "gate", "Recompute the decision over a run from its verified record."),
+    "build": ("site", "build", "Verify, then build the review site."),
+    "serve": ("site", "serve", "Verify, build and serve the review site on this machine."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order in which a newcomer needs them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(f"evalsite.cli.{module}"), attribute)
+        if not isinstance(command, click.Command):  # pragma: no cover - a bug in the table
+            raise TypeError(cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the overview from the table, without importing any command."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="evalsite")
+def cli() -> None:
+    """Qualify an LLM before a release, and be able to prove it later.
+
+    Start with `evalsite demo`. Exit codes: 0 holds, 2 input error, 3 refused, 4 integrity failure,
+    5 not decided, 6 leak, 7 endpoint failure, 130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with a code of the published table."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except EvalsiteError as exc:
+        _explain(exc)
+        sys.exit(exc.exit_code)
+    except click.exceptions.Abort:
+        click.echo("evalsite: interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as exc:
+        exc.show()
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(exc: EvalsiteError) -> None:
+    click.echo(f"evalsite: {exc.message}", err=True)
+    for name, text in (("at", exc.at), ("rule", exc.rule), ("do", exc.advice)):
+        if text:
+            click.echo(f"  {name + ':':<6}{text}", err=True)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``evalsite run``: execute a campaign, or go on with one."""
+
+import asyncio
+import re
+import secrets
+import signal
+from collections.abc import Coroutine
+from pathlib import Path
+
+import click
+
+from evalsite.campaign.project import load_run
+from evalsite.campaign.session import Host, resume_run, start_run
+from evalsite.cli import output
+from evalsite.cli.context import find_project, host_clock, json_option, keystore_folder, ledger_option
+from evalsite.cli.progress import Watcher, watcher
+from evalsite.corpus.load import LoadedCampaign, load_campaign
+from evalsite.errors import InputError, UndecidedError
+from evalsite.ledger.keys import read_pins, usable_ledgers
+from evalsite.ledger.writer import open_ledger
+
+
+@click.command()
+@click.argument("campaign", type=click.Path(path_type=Path))
+@click.option("--resume", "resumed", metavar="RUN", help="Go on with this interrupted run.")
+@click.option("--judge-model", metavar="NAME", help="Another model for the judge, same endpoint and protocol.")
+@click.option("--run-id", metavar="NAME", help="Name of the new run; default: date, corpus, campaign, random digits.")
+@ledger_option
+@json_option
+def run(
+    campaign: Path,
+    resumed: str | None,
+    judge_model: str | None,
+    run_id: str | None,
+    ledger: str | None,
+    as_json: bool,  # noqa: FBT001 - click hands flags over by name
+) -> None:
+    """Execute CAMPAIGN (corpora/NAME/campaigns/FILE.yaml) and seal its record.
+
+    The record is written while the campaign runs. Ctrl-C stops it whole; `--resume RUN` goes on.
+    """
+    if resumed and (judge_model or run_id):
+        raise InputError("expected --resume alone: a resumed run keeps its name and its plan", at="--resume")
+    loaded = load_campaign(campaign)
+    project, keystore = find_project(loaded.path.parent), keystore_folder()
+    name = resumed or run_id or _new_run_id(loaded)
+    chosen = _ledger(project, keystore, ledger)
+    with watcher(f"{loaded.corpus.corpus.name} / {loaded.spec.name}") as watch:
+        _sit(project, keystore, chosen, loaded, name, judge_model, resume=bool(resumed), watch=watch)
+    facts = {"run": name, "ledger": chosen, "record": f"runs/{name}", "statuses": watch.counts}
+    if as_json:
+        output.say_json(facts)
+        return
+    output.say(f"run     {name}")
+    output.say(f"record  runs/{name}  (sealed, logged in {chosen})")
+    output.say(f"trials  {', '.join(f'{count} {status}' for status, count in watch.counts.items()) or 'none planned'}")
+    output.note(f"Next: evalsite verify {name} && evalsite gate {name}")
+
+
+def _sit(  # noqa: PLR0913 - the pieces of one sitting
+    project: Path,
+    keystore: Path,
+    ledger: str,
+    loaded: LoadedCampaign,
+    name: str,
+    judge_model: str | None,
+    *,
+    resume: bool,
+    watch: Watcher,
+) -> None:
+    pins = read_pins(keystore)
+    host = Host(clock=host_clock(), watch=watch.step, load_run=lambda run: load_run(project, run, pins=pins))
+    with open_ledger(project, keystore, ledger) as writer:
+        if resume:
+            _interruptible(resume_run(writer, loaded, name, host))
+        else:
+            _interruptible(start_run(writer, loaded, name, host, judge_model=judge_model))
+
+
+def _interruptible(work: Coroutine[None, None, None]) -> None:
+    """Run a coroutine; the first SIGINT or SIGTERM cancels it with the signal's name."""
+
+    async def guarded() -> None:
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel, number.name)
+        await work
+
+    asyncio.run(guarded())
+
+
+def _new_run_id(loaded: LoadedCampaign) -> str:
+    day = host_clock().now()[:10].replace("-", "")
+    words = re.sub(r"[^a-z0-9-]+", "-", f"{loaded.corpus.corpus.name}-{loaded.spec.name}".lower())
+    return f"{day}-{words[:46].strip('-')}-{secrets.token_hex(3)}"
+
+
+def _ledger(project: Path, keystore: Path, stated: str | None) -> str:
+    usable = usable_ledgers(project, keystore)
+    if stated is not None:
+        if stated not in usable:
+            raise UndecidedError(
+                f"expected a ledger whose keys are here, got {stated!a}",
+                at="--ledger",
+                advice=f"Keys are here for: {', '.join(usable) or 'none'}. Found one with `evalsite keys init`.",
+            )
+        return stated
+    if len(usable) == 1:
+        return usable[0]
+    if not usable:
+        raise InputError(
+            "expected a ledger whose private keys are in your keystore, found none",
+            at=str(Path("runs") / "trust"),
+            rule="signed records",
+            advice="Found your own with `evalsite keys init`; runs of other ledgers stay as they are.",
+        )
+    raise InputError(
+        f"expected to be told which ledger, you hold keys of {', '.join(usable)}",
+        at="--ledger",
+        advice="Add --ledger NAME.",
+    )

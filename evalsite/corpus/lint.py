@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings about a corpus that can be loaded but may be no good.
+
+An error is a rule of the requirements broken; a warning asks the author to look; a note informs.
+Nothing here reads a reply or calls an endpoint: it is about what the authors wrote.
+"""
+
+import re
+from collections.abc import Iterator
+
+from evalsite.corpus import lint_binary, lint_labelled
+from evalsite.corpus.crosscheck import folded
+from evalsite.corpus.findings import error, ordered, warning
+from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus
+from evalsite.errors import shorten
+from evalsite.schema.base import Finding
+from evalsite.schema.corpus import BinaryCorpus, EvidenceCorpus, GradedCorpus
+
+# Characters that a reader cannot see or that reorder what is seen (Unicode TR 36, TR 39).
+_HIDDEN = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]|[\x00-\x08\x0b-\x1f\x7f]"
+)
+
+
+def check_corpus(loaded: LoadedCorpus) -> list[Finding]:
+    """Return what is wrong or doubtful about a corpus, errors first, then by place."""
+    findings = list(_check_frame(loaded))
+    findings += _check_hidden(loaded)
+    corpus = loaded.corpus
+    if isinstance(corpus, BinaryCorpus):
+        findings += lint_binary.check(loaded, corpus)
+    elif isinstance(corpus, EvidenceCorpus):
+        findings += lint_labelled.check_evidence(loaded, corpus)
+    else:
+        findings += lint_labelled.check_graded(loaded, corpus)
+    findings += lint_labelled.check_label_sets(loaded)
+    return ordered(findings)
+
+
+def check_translation(loaded: LoadedCorpus, original: LoadedCorpus) -> list[Finding]:
+    """Return where a translation differs from its original in anything but its texts.
+
+    Ids and their order, tags, flags, criticality and expected actions must be the same; texts of a
+    case must differ (an untranslated text stays behind silently otherwise).
+    """
+    findings = []
+    at = loaded.place(CORPUS_FILE, "cases")
+    ours, theirs = loaded.corpus, original.corpus
+    if ours.translation_of != theirs.name:
+        place = loaded.place(CORPUS_FILE, "translation_of")
+        findings.append(
+            error("translation-of", place, message=f"expected a translation of {theirs.name}", rule="translations")
+        )
+    if ours.version != theirs.version:
+        place = loaded.place(CORPUS_FILE, "version")
+        findings.append(
+            error(
+                "translation-version", place, message=f"expected version {shorten(theirs.version)}", rule="translations"
+            )
+        )
+    if [case.id for case in ours.cases] != [case.id for case in theirs.cases]:
+        findings.append(
+            error(
+                "translation-ids",
+                at,
+                message=f"expected the case ids of {theirs.name}, in their order",
+                rule="translations",
+            )
+        )
+        return ordered(findings)
+    if not isinstance(ours, BinaryCorpus) or not isinstance(theirs, BinaryCorpus):
+        findings.append(
+            error(
+                "translation-protocol", at, message="expected two corpora of the binary protocol", rule="translations"
+            )
+        )
+        return ordered(findings)
+    for index in range(len(ours.cases)):
+        findings += lint_binary.check_translated_case(loaded, index, ours.cases[index], theirs.cases[index])
+    return ordered(findings)
+
+
+def _check_frame(loaded: LoadedCorpus) -> Iterator[Finding]:
+    corpus = loaded.corpus
+    provenance = corpus.provenance
+
+    def at(field: str) -> str:
+        return loaded.place(CORPUS_FILE, field)
+
+    if not corpus.cases:
+        yield warning(
+            "no-cases", at("cases"), message="the corpus has no case: no campaign over it is ever accepted", rule="R51"
+        )
+    if not corpus.caveats:
+        yield error(
+            "no-caveats", at("caveats"), message="the corpus states no caveat about what its texts are", rule="R113"
+        )
+    if not provenance.reviews:
+        yield warning("no-review", at("provenance.reviews"), message="nobody has reviewed the corpus", rule="R113")
+    human = any(review.kind == "human" for review in provenance.reviews)
+    if provenance.independent_human_validation == "closed" and not human:
+        place = at("provenance.independent_human_validation")
+        yield error(
+            "closed-without-review",
+            place,
+            message="the human reservation is closed without a human review",
+            rule="R113",
+        )
+    for role, text in (("candidate", corpus.instructions.candidate), ("judge", corpus.instructions.judge)):
+        for case in corpus.cases:
+            if text is not None and re.search(rf"(?<![\w-]){re.escape(case.id)}(?![\w-])", text):
+                place = at(f"instructions.{role}")
+                yield error("id-in-instructions", place, message=f"the instructions name the case {case.id}", rule="R9")
+    if isinstance(corpus, GradedCorpus):
+        yield from _check_unused_cards(loaded, corpus)
+
+
+def _check_unused_cards(loaded: LoadedCorpus, corpus: GradedCorpus) -> Iterator[Finding]:
+    used = {folded(card) for case in corpus.cases for card in case.cards}
+    for card in corpus.cards:
+        if folded(card.id) not in used:
+            place = loaded.place(f"cards/{card.id.lower()}.yaml", "id")
+            yield warning("unused-card", place, message=f"no case cites the card {card.id}", rule="")
+
+
+def _check_hidden(loaded: LoadedCorpus) -> Iterator[Finding]:
+    for document in loaded.documents.values():
+        for path, text in _texts(document.value, ""):
+            if found := _HIDDEN.search(text):
+                message = f"the text holds the invisible character U+{ord(found.group()):04X}"
+                yield warning("hidden-character", document.place(path), message=message, rule="Unicode TR 36")
+
+
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, f"{path}.{key}" if path else key)

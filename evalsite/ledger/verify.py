@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification: from files that nobody needs to trust to authentic runs.
+
+Every step counts what it looked at; a step that looked at nothing has not held. A finding names the
+file, relative to the project. Integrity, completeness and availability are three verdicts.
+
+For each ledger:
+
+1. Public key files: plain files, plain names, no links.
+2. Keyring: each version's envelope, signed by the root key it names and by the root key before;
+   distinct keys that prove something; the pinned fingerprint, if the verifier has one.
+3. Key files for other tools: byte for byte what follows from the keyring; no other file.
+4. Log files: as 1, and no other file.
+5. Log checkpoints: every note is one signature of the log key over this origin and size, and
+   ``checkpoint`` repeats the newest.
+6. Log entries: each line strict JSON of its schema, ``seq`` its index, ``prev`` the leaf hash of the
+   line before, and the RFC 6962 root at every signed size the signed one.
+7. What the entries say: the keyring versions as they stand; each run opened once, closed once.
+8. Completeness: nothing stands behind the newest checkpoint.
+
+For each run, against a ledger whose integrity holds:
+
+9. Run files: as 1, and no other file.
+10. Run checkpoints: as 5, under the run's origin.
+11. Run events: as 6.
+12. Order: the state machine of `evalsite.ledger.order`, and totals that equal the recomputed ones.
+13. Log: the first event is the one that the log holds, the closed size is the logged one, and both
+    proofs lead from the entry to a checkpoint of the log.
+14. Statement: signed by a runner key, and byte for byte what follows from the record.
+15. Blobs and quarantined bytes: content has the digest of its name, and an event names it.
+16. Completeness: every planned trial ended, the run is closed, stated and logged as closed.
+17. Availability: every blob that an event names is there.
+
+For the project:
+
+18. The runs folder holds ledgers and runs only, and at least one of each.
+19. Every run that a log opened is there.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from evalsite.errors import EvalsiteError, InputError
+from evalsite.ledger.authentic import AuthenticRun, LedgerReport, ProjectReport, RunReport
+from evalsite.ledger.layout import EVENTS, LOG, RESERVED, RUNS, TRUST, check_name, run_folder
+from evalsite.ledger.ledgercheck import CheckedLedger, check_ledger
+from evalsite.ledger.lines import parse_line
+from evalsite.ledger.runcheck import check_run
+from evalsite.ledger.steps import Step
+from evalsite.schema.bounds import MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES
+from evalsite.schema.checks import Check
+from evalsite.schema.entries import EVENT, RunOpened
+from evalsite.storage import read_regular
+
+__all__ = ["AuthenticRun", "LedgerReport", "ProjectReport", "RunReport", "verify_project", "verify_run"]
+
+Ledgers = dict[str, CheckedLedger]
+
+
+def verify_project(project: Path, *, pins: Mapping[str, str]) -> ProjectReport:
+    """Verify every ledger and every run of a project.
+
+    Args:
+        project: The project's root folder.
+        pins: Root fingerprints that the verifier trusts, by ledger; they must not come from the project.
+    """
+    layout = Step(18, "runs folder holds ledgers and runs")
+    run_ids = _list_runs(project, layout)
+    ledgers = check_ledgers(project, pins=pins)
+    if not ledgers:
+        layout.find("project.ledgers", TRUST, "expected at least one ledger", "run-record §2")
+    if not run_ids:
+        layout.find("project.runs", RUNS, "expected at least one run", "run-record §2")
+    present = Step(19, "every run that a log opened is there")
+    for ledger in ledgers.values():
+        for run_id in () if ledger.facts is None else ledger.facts.opened:
+            present.checked += 1
+            if run_id not in run_ids:
+                present.find("project.run-missing", run_folder(run_id), "expected a run that the log opened")
+    reports = tuple(verify_in(project, run_id, ledgers) for run_id in run_ids)
+    return ProjectReport(
+        ledgers=tuple(ledger.report for ledger in ledgers.values()),
+        runs=reports,
+        checks=(layout.done(), present.done()),
+    )
+
+
+def verify_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> RunReport:
+    """Verify one run, and the ledgers that it could belong to.
+
+    Args:
+        project: The project's root folder.
+        run_id: Name of the run.
+        pins: Root fingerprints that the verifier trusts, by ledger.
+
+    Raises:
+        InputError: No such name.
+    """
+    return verify_in(project, run_id, check_ledgers(project, pins=pins))
+
+
+def check_ledgers(project: Path, *, pins: Mapping[str, str]) -> Ledgers:
+    """Check every ledger of a project once, for any number of `verify_in`.
+
+    A pin for a ledger that is not there counts for nothing here; `verify_project` has no run of it.
+    """
+    names = sorted({*_folder_names(project / TRUST), *_folder_names(project / LOG)})
+    return {name: check_ledger(project, name, pins.get(name)) for name in names}
+
+
+def verify_in(project: Path, run_id: str, ledgers: Ledgers) -> RunReport:
+    """Verify one run against ledgers that were checked before.
+
+    Raises:
+        InputError: No such name.
+    """
+    check_name(run_id, "run")
+    holding = [name for name, ledger in ledgers.items() if ledger.facts is not None and run_id in ledger.facts.opened]
+    if len(holding) > 1:
+        message = f"expected one ledger to hold the run, found {', '.join(holding)}"
+        return _refused(run_id, run_folder(run_id), message)
+    at = f"{run_folder(run_id)}/{EVENTS}/000.jsonl"
+    name = holding[0] if holding else _claimed_ledger(project / at)
+    if name not in ledgers:
+        return _refused(run_id, at, "expected a first event that names a ledger of this project")
+    return check_run(project, run_id, ledgers[name])
+
+
+def _refused(run_id: str, at: str, message: str) -> RunReport:
+    step = Step(9, "run files")
+    step.checked = 1
+    step.find("run.ledger", at, message, "run-record §8")
+    return RunReport(run_id=run_id, ledger=None, checks=(step.done(),), run=None)
+
+
+def _claimed_ledger(path: Path) -> str:
+    """Return the ledger that the first event names, unverified; empty if it cannot be read."""
+    try:
+        line = read_regular(path, MAX_RECORD_FILE_BYTES).split(b"\n", 1)[0]
+        event = parse_line(line, EVENT, MAX_EVENT_BYTES)
+    except EvalsiteError:
+        return ""
+    return event.ledger if isinstance(event, RunOpened) else ""
+
+
+def _folder_names(folder: Path) -> list[str]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+
+
+def _list_runs(project: Path, step: Step) -> list[str]:
+    run_ids = []
+    for name in (RUNS, TRUST, LOG):
+        folder = project / name
+        step.checked += 1
+        if folder.is_symlink() or not folder.is_dir():
+            step.find("project.folder", name, "expected a folder", "run-record §2")
+            continue
+        for path in sorted(folder.iterdir()):
+            step.checked += 1
+            if path.is_symlink() or not path.is_dir():
+                step.find("project.unknown", f"{name}/{path.name}", "expected folders only", "run-record §2")
+            elif path.name not in RESERVED or name != RUNS:
+                try:
+                    check_name(path.name, "run" if name == RUNS else "ledger")
+                except InputError as exc:
+                    step.find("project.name", f"{name}/{path.name}", exc.message, "run-record §2")
+                    continue
+                if name == RUNS:
+                    run_ids.append(path.name)
+    return run_ids
+
+
+def failing(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """Return the checks that do not hold."""
+    return tuple(check for check in checks if not check.holds)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a case says: input, expectations, evidence, cards. Shared by corpus, case and run pages."""
+
+from collections.abc import Sequence
+
+from evalsite.schema.corpus import BinaryCase, Card, Case, ContextItem, EvidenceCase, GradedCase, GradedCorpus
+from evalsite.schema.replies import CandidateAnswer
+from evalsite.site import parts
+from evalsite.site.catalogue import CorpusView
+from evalsite.site.escape import Html, text
+from evalsite.site.html import EMPTY, el, join
+from evalsite.site.views import RunView
+
+
+def case_section(case: Case, cards: Sequence[Card]) -> Html:
+    """Return the whole text of a case.
+
+    Args:
+        case: The case.
+        cards: The cards of its corpus (graded protocol).
+    """
+    if isinstance(case, BinaryCase):
+        return _binary(case)
+    if isinstance(case, EvidenceCase):
+        return _evidence(case)
+    return _graded(case, cards)
+
+
+def cards_of(view: RunView | CorpusView) -> tuple[Card, ...]:
+    """Return the cards of a corpus; none where the protocol has none."""
+    snapshot = view.run.snapshot if isinstance(view, RunView) else view.snapshot
+    return snapshot.corpus.cards if isinstance(snapshot.corpus, GradedCorpus) else ()
+
+
+def _boxed(title: str, body: Html, css: str = "") -> Html:
+    return el("div", el("h3", text(title)), body, class_=f"es-box {css}".strip())
+
+
+def _binary(case: BinaryCase) -> Html:
+    expected = f"{case.expected_action.value}, {'must refuse' if case.must_refuse else 'must not refuse'}"
+    pieces = [
+        _boxed("What the candidate was given, and nothing else", join((parts.prose(case.input.message), _context(case.input.context)))),
+        el(
+            "div",
+            _boxed("Required", parts.prose(case.required_behavior), "es-required"),
+            _boxed("Forbidden", parts.prose(case.forbidden_behavior), "es-forbidden"),
+            class_="es-two",
+        ),
+        parts.para(
+            el("strong", text("Expected action: ")),
+            text(expected),
+            text(". "),
+            parts.critical() if case.critical else parts.quiet("not critical"),
+            text(" "),
+            parts.tags(case.tags),
+        ),
+    ]
+    if case.must_refuse:
+        pieces.append(
+            parts.note(
+                "Passed on this case means that the answer refused correctly. It doesn't mean that the request is permitted.",
+                title="A request to be refused.",
+            )
+        )
+    if case.caveat:
+        pieces.append(el("div", el("p", el("strong", text("Caveat. ")), parts.foreign(case.caveat)), class_="es-note"))
+    return join(pieces)
+
+
+def _context(items: Sequence[ContextItem]) -> Html:
+    if not items:
+        return EMPTY
+    return join(
+        el("div", el("h4", text("Supplied context: "), parts.foreign(item.title)), parts.prose(item.text)) for item in items
+    )
+
+
+def _evidence(case: EvidenceCase) -> Html:
+    return join(
+        (
+            _boxed("Evidence, as the judge was given it", evidence_items(case, ())),
+            _boxed("Explanation to be judged", parts.prose(case.explanation)),
+            parts.para(parts.tags(case.tags)),
+        )
+    )
+
+
+def evidence_items(case: EvidenceCase, cited: Sequence[int]) -> Html:
+    """Return the evidence items by index; the cited ones are marked in words (R106)."""
+    if not case.evidence:
+        return parts.para(parts.quiet("no evidence item"))
+    items = []
+    for index, item in enumerate(case.evidence):
+        mark = el("span", text("cited"), class_="es-tag es-cited") if index in cited else EMPTY
+        items.append(el("li", el("span", text(f"[{index}] "), mark, class_="es-index"), parts.prose(item)))
+    return el("ol", *items, class_="es-evidence")
+
+
+def _graded(case: GradedCase, cards: Sequence[Card]) -> Html:
+    by_id = {card.id: card for card in cards}
+    pieces = [
+        _boxed("Question", parts.prose(case.question)),
+        _boxed("Answer to be graded", parts.prose(case.answer)),
+    ]
+    for card_id in case.cards:
+        card = by_id.get(card_id)
+        if card is None:
+            pieces.append(parts.para(text("Card "), parts.foreign(card_id), text(" is not part of the corpus.")))
+            continue
+        pieces.append(card_box(card))
+    pieces.append(parts.para(parts.tags(case.tags)))
+    return join(pieces)
+
+
+def card_box(card: Card) -> Html:
+    """Return a knowledge card: facts in the head, rules in the tail."""
+    return el(
+        "div",
+        el("h3", text("Card "), parts.foreign(card.id), text(": "), parts.foreign(card.title)),
+        el("h4", text("Facts (head)")),
+        parts.prose(card.head),
+        el("h4", text("Rules (tail)")),
+        parts.prose(card.tail),
+        parts.para(text("Domain: "), parts.foreign(card.domain), text(". Source: "), parts.foreign(card.source), css="es-quiet"),
+        class_="es-box",
+    )
+
+
+def answer_box(title: str, answer: CandidateAnswer, css: str = "") -> Html:
+    """Return a control as its author wrote it."""
+    flags = f"{answer.action.value}, {'refused' if answer.refused else 'not refused'}"
+    return _boxed(title, join((parts.para(text(flags), css="es-quiet"), parts.prose(answer.response))), css)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The home page: what is qualified and what is not, since when, on whose evidence."""
+
+from collections.abc import Iterator
+
+from evalsite.decisions.record import FileState
+from evalsite.schema.outcome import Mode
+from evalsite.site import marks, parts
+from evalsite.site.catalogue import Catalogue
+from evalsite.site.escape import Html, text
+from evalsite.site.html import EMPTY, bullets, el, join, link, table
+from evalsite.site.levels import LEVEL_WORDS
+from evalsite.site.marks import badge, legend, pill
+from evalsite.site.model import Body, Kind, Page
+from evalsite.site.page_decisions import decision_address
+from evalsite.site.page_runs import run_table
+from evalsite.site.views import ProfileState, RunView
+
+_PATH = Kind.HOME.address
+_LATEST = 5
+_SHOWN_REASONS = 4
+
+
+def home_page(catalogue: Catalogue) -> Page:
+    """Return the home page."""
+    return Page(
+        kind=Kind.HOME,
+        path=_PATH,
+        title="Home",
+        body=lambda: _body(catalogue),
+        sources=tuple(view.run_id for view in catalogue.runs),
+    )
+
+
+def _body(catalogue: Catalogue) -> Body:
+    return Body(
+        crumbs=EMPTY,
+        heading=EMPTY,
+        lead=EMPTY,
+        sections=(_states(catalogue), _evidence(catalogue), _latest(catalogue), _open_points(catalogue)),
+    )
+
+
+def _states(catalogue: Catalogue) -> Html:
+    if not catalogue.profiles:
+        return parts.note(
+            "No run is recorded yet: nothing is qualified, nothing is refused. "
+            "Run a campaign, and this page shows what it decided.",
+            title="Nothing recorded.",
+        )
+    cards = el("div", *(_card(state) for state in catalogue.profiles), class_="es-cards")
+    used = tuple(mark for mark in marks.STATES if mark in {state.mark for state in catalogue.profiles})
+    return join((cards, _counts(catalogue), el("details", el("summary", text("What these words mean")), legend(used))))
+
+
+def _counts(catalogue: Catalogue) -> Html:
+    tally = [(mark, sum(1 for state in catalogue.profiles if state.mark is mark)) for mark in marks.STATES]
+    words = ", ".join(f"{count} {mark.label.lower()}" for mark, count in tally if count)
+    return parts.says(f"{parts.plural(len(catalogue.profiles), 'profile')}: {words}.", css="es-quiet")
+
+
+def _card(state: ProfileState) -> Html:
+    view = state.deciding
+    when = view.run.closed_at or view.run.opened_at
+    children = [
+        el("div", badge(state.mark), el("span", parts.foreign(state.profile), class_="es-card-name"), class_="es-card-head"),
+        parts.para(text(_sentence(state)), css="es-card-says"),
+        *_why(view),
+        el(
+            "dl",
+            *_fact("Since", parts.when(when)),
+            *_fact("Corpus", parts.foreign(f"{view.plan.corpus.name} · {view.plan.corpus.version}")),
+            *_fact("Evidence", text(f"{view.run.level.value}: {LEVEL_WORDS[view.run.level].short}")),
+            *_fact("Runs", text(str(state.runs))),
+            class_="es-card-facts",
+        ),
+        parts.para(link(view.path, text("See the run and every reason"), css="es-more")),
+    ]
+    return el("section", *children, class_=f"es-card {state.mark.tone.value}", aria_label=f"Profile {state.profile}")
+
+
+def _fact(name: str, value: Html) -> tuple[Html, Html]:
+    return el("dt", text(name)), el("dd", value)
+
+
+def _sentence(state: ProfileState) -> str:
+    view = state.deciding
+    counts = view.counts
+    if state.mark is marks.QUALIFIED:
+        return f"All {counts.planned} planned trials passed, and the judge classified every control as expected."
+    if state.mark is marks.FIXTURE_ONLY:
+        return (
+            "Only a deterministic stand-in answered: code and contracts were exercised. "
+            "This says nothing about a model."
+        )
+    if state.mark is marks.NO_GATE:
+        return "A run of this kind qualifies nothing: it observes the judge, or reads recorded replies again."
+    if state.mark is marks.UNDECIDED:
+        if not view.run.sealed:
+            return f"The run isn't closed: {counts.attempted} of {counts.planned} trials have a result. It decides nothing."
+        return "The gate's conditions hold, but the evidence is weaker than the ledger's own policy asks for."
+    return f"{counts.passed} of {counts.planned} trials passed. Every trial must pass, and every control: there is no threshold."
+
+
+def _why(view: RunView) -> Iterator[Html]:
+    reasons = view.run.decision.reasons
+    if not reasons:
+        return
+    items = [
+        join((text(f"{_SIDES.get(reason.side, reason.side)}: {reason.message}"), _concerned(len(reason.trials))))
+        for reason in reasons[:_SHOWN_REASONS]
+    ]
+    if len(reasons) > _SHOWN_REASONS:
+        items.append(parts.quiet(f"and {len(reasons) - _SHOWN_REASONS} more reasons"))
+    yield bullets(items, css="es-reasons-short")
+
+
+_SIDES = {"candidate": "Candidate", "judge": "Judge", "campaign": "Campaign", "host": "Host"}
+
+
+def _concerned(count: int) -> Html:
+    return el("span", text(f" {parts.plural(count, 'trial')}"), class_="es-quiet") if count else EMPTY
+
+
+def _evidence(catalogue: Catalogue) -> Html:
+    if not catalogue.ledgers:
+        return parts.says("There is no ledger yet.")
+    rows = []
+    for ledger in catalogue.ledgers:
+        sealed = sum(1 for view in ledger.runs if view.run.sealed)
+        broken = [view for view in ledger.runs if any(check.findings for check in view.run.checks)]
+        rows.append(
+            (
+                parts.foreign(ledger.name),
+                pill(marks.BROKEN) if broken else pill(marks.HOLDS, "Every check holds"),
+                join((el("strong", text(ledger.level.value)), text(f" {LEVEL_WORDS[ledger.level].long}"))),
+                text(f"{sealed} sealed, {len(ledger.runs) - sealed} open"),
+                parts.digest(ledger.root_fingerprint),
+            )
+        )
+    head = tuple(text(name) for name in ("Ledger", "State", "How strong the evidence is", "Runs", "Root key"))
+    return join(
+        (
+            table(head, rows, caption="Ledgers and their evidence"),
+            parts.para(
+                text(
+                    "Each record is tamper-evident under the key of its ledger, at the level told here, and no more. "
+                    "Compare the root key with what its owner told you by another way. "
+                ),
+                link(Kind.VERIFY.address, text("Verify it yourself"), css="es-more"),
+            ),
+        )
+    )
+
+
+def _latest(catalogue: Catalogue) -> Html:
+    if not catalogue.runs:
+        return parts.says("No run is recorded yet.")
+    more = parts.para(link(Kind.RUNS.address, text(f"All {parts.plural(len(catalogue.runs), 'run')}"), css="es-more"))
+    return join((run_table(catalogue.runs[:_LATEST], _PATH), more))
+
+
+def _open_points(catalogue: Catalogue) -> Html:
+    """Return what a reader must know before relying on anything: reservations stay until they are closed."""
+    items = []
+    for corpus in catalogue.corpora:
+        provenance = corpus.snapshot.corpus.provenance
+        if provenance.independent_human_validation == "open":
+            items.append(
+                join(
+                    (
+                        text("Independent human validation is open for the corpus "),
+                        link(corpus.path, parts.foreign(corpus.name)),
+                        text("."),
+                    )
+                )
+            )
+    for record in catalogue.given.decisions:
+        open_items = record.qualification.open_items() if record.qualification else ()
+        if record.state is FileState.RECORD and open_items:
+            items.append(
+                join(
+                    (
+                        text(f"{parts.plural(len(open_items), 'open condition or reservation', 'open conditions or reservations')} in "),
+                        link(decision_address(record.path), parts.foreign(record.title)),
+                        text("."),
+                    )
+                )
+            )
+    if any(view.plan.mode is Mode.LIVE and view.state is marks.QUALIFIED for view in catalogue.runs):
+        items.append(text("A passed gate is no approval: who approved what, and on which conditions, stands in the decisions."))
+    if not items:
+        return parts.says("No open point is recorded.")
+    return bullets(items)
+

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages ask of a run, computed from a verified run and from nothing else.
+
+Also the one place that decides whether texts of a run may be shown at all: only texts that are
+declared synthetic are published (R112). Everything else is named as withheld.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from evalsite.campaign.trusted import TrialRecord, TrustedRun
+from evalsite.judging.gates import GateState, Reason
+from evalsite.schema.checks import Level
+from evalsite.schema.corpus import Case, DataClass
+from evalsite.schema.entries import Call
+from evalsite.schema.outcome import Mode, Protocol, Role, Stage, Status, Trial
+from evalsite.schema.plan import PlannedCase
+from evalsite.site import marks
+from evalsite.site.marks import Mark
+from evalsite.site.names import file_slug
+
+
+class RunView:
+    """One run with the questions that pages ask."""
+
+    def __init__(self, run: TrustedRun) -> None:
+        self.run = run
+        self.plan = run.plan
+        self.run_id = run.run_id
+        self.folder = f"runs/{run.run_id}"
+        self.path = f"{self.folder}/index.html"
+        self.calibration_path = f"{self.folder}/calibration.html"
+        self.shows_text = run.plan.corpus.data_class is DataClass.SYNTHETIC
+        self.shows_cases = run.plan.corpus.data_class in (DataClass.SYNTHETIC, DataClass.INTERNAL)
+
+    @property
+    def is_binary(self) -> bool:
+        """Return whether candidate answers were qualified, as opposed to texts being scored."""
+        return self.plan.protocol is Protocol.BINARY
+
+    @property
+    def has_calibration(self) -> bool:
+        """Return whether there is anything that a calibration page can show."""
+        return bool(self.plan.control_trials()) or bool(self.run.snapshot.label_sets)
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        """Return the cases of the corpus as it was when the run was planned."""
+        return {case.id: case for case in self.run.snapshot.corpus.cases}
+
+    @cached_property
+    def planned(self) -> dict[str, PlannedCase]:
+        """Return the planned cases by id, in the plan's order."""
+        return {case.case_id: case for case in self.plan.cases}
+
+    @cached_property
+    def by_trial(self) -> dict[Trial, TrialRecord]:
+        """Return what was recorded per planned case trial."""
+        return {record.trial: record for record in self.run.cases}
+
+    @cached_property
+    def _trials_by_case(self) -> dict[str, list[Trial]]:
+        found: dict[str, list[Trial]] = {}
+        for trial in self.plan.case_trials():
+            found.setdefault(trial.case_id, []).append(trial)
+        return found
+
+    @cached_property
+    def _controls_by_case(self) -> dict[str, list[TrialRecord]]:
+        found: dict[str, list[TrialRecord]] = {}
+        for record in self.run.controls:
+            found.setdefault(record.trial.case_id, []).append(record)
+        return found
+
+    def trials_of(self, case_id: str) -> list[tuple[Trial, TrialRecord | None]]:
+        """Return the planned trials of a case with what was recorded; null where there is no result."""
+        return [(trial, self.by_trial.get(trial)) for trial in self._trials_by_case.get(case_id, [])]
+
+    def controls_of(self, case_id: str) -> list[TrialRecord]:
+        """Return the controls of a case that were shown to the judge."""
+        return self._controls_by_case.get(case_id, [])
+
+    def case_path(self, case_id: str) -> str:
+        """Return the address of a case in this run."""
+        return f"{self.folder}/cases/{file_slug(case_id)}.html"
+
+    def raw_path(self, seq: int, what: str, raw: bytes) -> str:
+        """Return the address of the exact bytes behind event ``seq``: ``.txt`` for UTF-8, else ``.bin``."""
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return f"{self.folder}/raw/{seq:06d}-{what}.bin"
+        return f"{self.folder}/raw/{seq:06d}-{what}.txt"
+
+    def case_name(self, case_id: str) -> str:
+        """Return a case's id, or its number in the plan where even ids are withheld."""
+        if self.shows_cases:
+            return case_id
+        number = list(self.planned).index(case_id) + 1 if case_id in self.planned else 0
+        return f"case {number}"
+
+    def trial_name(self, trial: Trial) -> str:
+        """Return a trial's readable name without naming what is withheld."""
+        return trial.label().replace(trial.case_id, self.case_name(trial.case_id), 1)
+
+    def mark_of(self, record: TrialRecord | None) -> Mark:
+        """Return the mark of a case trial."""
+        return marks.MISSING if record is None else marks.of_case(record.result)
+
+    @cached_property
+    def counts(self) -> "Counts":
+        """Return the headline counts: five classes that add up to what was planned."""
+        tally: Counter[str] = Counter()
+        for trial in self.plan.case_trials():
+            tally[_CLASS_OF[self.mark_of(self.by_trial.get(trial))]] += 1
+        return Counts(
+            planned=sum(tally.values()),
+            passed=tally["passed"],
+            failed=tally["failed"],
+            judge_unavailable=tally["judge"],
+            errored=tally["error"],
+            missing=tally["missing"],
+        )
+
+    @property
+    def evidence_holds(self) -> bool:
+        """Return whether the evidence is at least as strong as the ledger's policy asks for."""
+        levels = list(Level)
+        return levels.index(self.run.level) >= levels.index(self.run.minimum_level)
+
+    @property
+    def state(self) -> Mark:
+        """Return the verdict of this run, from its gates, its seal and its evidence level."""
+        decision = self.run.decision
+        if self.plan.mode is Mode.FIXTURE:
+            return _FIXTURE_STATES[decision.fixture_gate]
+        if not self.run.sealed:
+            return marks.UNDECIDED
+        if decision.model_gate is GateState.PASSED and not self.evidence_holds:
+            return marks.UNDECIDED
+        return _LIVE_STATES[decision.model_gate]
+
+    def reasons(self, *sides: str) -> tuple[Reason, ...]:
+        """Return the conditions that refused a gate, of the given sides."""
+        return tuple(reason for reason in self.run.decision.reasons if reason.side in sides)
+
+    @property
+    def mode_words(self) -> str:
+        """Return in words what was asked."""
+        return {Mode.FIXTURE: "fixture", Mode.LIVE: "live", Mode.REPLAY: "replay"}[self.plan.mode]
+
+    def calls(self) -> Iterator[Call]:
+        """Return every call of every trial that ended."""
+        for record in (*self.run.controls, *self.run.cases):
+            for call in (record.candidate_call, record.judge_call):
+                if call is not None:
+                    yield call
+
+    @cached_property
+    def consumption(self) -> "tuple[Consumption, ...]":
+        """Return what each role consumed; calibration apart from the judging of cases (R46)."""
+        groups: dict[tuple[Role, bool], list[Call]] = {}
+        for call in self.calls():
+            groups.setdefault((call.role, call.stage is Stage.CALIBRATION), []).append(call)
+        names = {
+            (Role.CANDIDATE, False): "Candidate",
+            (Role.JUDGE, False): "Judge, cases",
+            (Role.JUDGE, True): "Judge, controls",
+        }
+        return tuple(_consumption(name, groups[key]) for key, name in names.items() if key in groups)
+
+    @cached_property
+    def independence(self) -> str:
+        """Return what is known about judge and candidate, from digests and hosts alone (R114, T18)."""
+        return independence(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Classes of case trials; they add up to ``planned``."""
+
+    planned: int
+    passed: int
+    failed: int
+    judge_unavailable: int
+    errored: int
+    missing: int
+
+    @property
+    def attempted(self) -> int:
+        """Return how many planned trials have a result of any kind."""
+        return self.planned - self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A sum over the calls that told a figure, and how many did. Nothing told is no zero (R46, X3)."""
+
+    total: int
+    told: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumption:
+    """What one role consumed, as the endpoint counted it; ``wall_ms`` is the host's own clock."""
+
+    role: str
+    calls: int
+    without_reply: int
+    prompt_tokens: Told
+    output_tokens: Told
+    endpoint_ms: Told
+    wall_ms: int
+
+
+_CLASS_OF = {
+    marks.PASSED: "passed",
+    marks.FITS: "passed",
+    marks.BEYOND: "passed",
+    marks.GRADED: "passed",
+    marks.VIOLATION: "failed",
+    marks.CONTRACT: "failed",
+    marks.NO_ANSWER: "failed",
+    marks.JUDGE_FAILED: "judge",
+    marks.CANNOT_JUDGE: "judge",
+    marks.ERROR: "error",
+    marks.MISSING: "missing",
+}
+_FIXTURE_STATES = {
+    GateState.PASSED: marks.FIXTURE_PASSED,
+    GateState.REFUSED: marks.FIXTURE_REFUSED,
+    GateState.UNDECIDED: marks.UNDECIDED,
+    GateState.NOT_APPLICABLE: marks.NO_GATE,
+}
+_LIVE_STATES = {
+    GateState.PASSED: marks.QUALIFIED,
+    GateState.REFUSED: marks.REFUSED,
+    GateState.UNDECIDED: marks.UNDECIDED,
+    GateState.NOT_APPLICABLE: marks.NO_GATE,
+}
+
+
+def _told(values: Iterable[int | None]) -> Told:
+    found = list(values)
+    told = [value for value in found if value is not None]
+    return Told(total=sum(told), told=len(told), calls=len(found))
+
+
+def _consumption(role: str, calls: list[Call]) -> Consumption:
+    return Consumption(
+        role=role,
+        calls=len(calls),
+        without_reply=sum(1 for call in calls if call.error_type is not None),
+        prompt_tokens=_told(call.usage.prompt_tokens for call in calls),
+        output_tokens=_told(call.usage.output_tokens for call in calls),
+        endpoint_ms=_told(call.usage.total_duration_ms for call in calls),
+        wall_ms=sum(call.wall_ms for call in calls),
+    )
+
+
+def independence(view: RunView) -> str:
+    """Return the statement about judge and candidate; it never says that a judge is independent."""
+    candidate = view.plan.candidate
+    judge = view.plan.judge
+    if view.plan.mode is Mode.FIXTURE:
+        return "Both roles were played by the fixture: no model was asked, so there is no judge to speak of."
+    if candidate is None:
+        return (
+            "The judge read texts of the corpus; there was no candidate. "
+            "Nothing here establishes the quality of the judge."
+        )
+    mine, other = candidate.identity, judge.identity
+    if mine.model_digest is None or other.model_digest is None:
+        same = None if mine.model_name != other.model_name else True
+    else:
+        same = mine.model_digest == other.model_digest
+    hosts = (mine.endpoint_host, other.endpoint_host)
+    place = "on the same endpoint" if hosts[0] is not None and hosts[0] == hosts[1] else "on different endpoints"
+    if None in hosts:
+        place = "on endpoints that were not told"
+    if same is None:
+        return f"Whether judge and candidate are the same can't be told, since a digest is missing; they ran {place}. This does not provide an independent judge."
+    if same:
+        return f"Judge and candidate are the same by digest or name, and ran {place}. This does not provide an independent judge."
+    return f"Judge and candidate differ by digest and ran {place}. This establishes neither independence nor quality of the judge."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileState:
+    """What can be said of one profile: its state, since when, and the run that says so."""
+
+    profile: str
+    mark: Mark
+    deciding: RunView
+    newer_open: RunView | None
+    runs: int
+
+
+def profiles(views: Iterable[RunView]) -> list[ProfileState]:
+    """Return the state of each profile: its newest sealed live run decides, whatever came before.
+
+    A fixture run never decides a profile that was ever asked for real.
+    """
+    by_profile: dict[str, list[RunView]] = {}
+    for view in sorted(views, key=lambda item: (item.run.opened_at, item.run_id)):
+        by_profile.setdefault(view.plan.profile, []).append(view)
+    return [_profile(name, found) for name, found in sorted(by_profile.items())]
+
+
+def _profile(name: str, found: list[RunView]) -> ProfileState:
+    asked = [view for view in found if view.plan.mode is Mode.LIVE]
+    candidates = asked or found
+    sealed = [view for view in candidates if view.run.sealed]
+    deciding = sealed[-1] if sealed else candidates[-1]
+    newer = [view for view in candidates if not view.run.sealed and view.run.opened_at > deciding.run.opened_at]
+    mark = deciding.state
+    if not asked and mark in (marks.FIXTURE_PASSED, marks.FIXTURE_REFUSED):
+        mark = marks.FIXTURE_ONLY
+    return ProfileState(
+        profile=name, mark=mark, deciding=deciding, newer_open=newer[-1] if newer else None, runs=len(found)
+    )
+
+
+def failed_statuses(view: RunView) -> list[tuple[Status, int]]:
+    """Return every status of case trials with its count, as recorded."""
+    return [(Status(name), count) for name, count in view.run.decision.by_status.items()]
