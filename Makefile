@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 DEMO   ?= demo
+LIVE   ?= live
 JOBS   ?= auto
 ARGS   ?=
 
@@ -14,10 +15,10 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check fix site golden lock live live-smoke coverage clean
+.PHONY: help venv demo test test-offline coverage check fix site golden lock live live-smoke clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 venv: $(VENV)/.installed ## create the environment from the hashed lock file
 
@@ -42,6 +43,9 @@ demo: venv ## the whole loop, offline, in a new folder (DEMO=demo)
 
 test: venv ## all tests; ARGS="-k word" chooses
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
+
+test-offline: venv ## all tests, with no network but this machine's own (Linux)
+	@$(BIN)/python scripts/offline.py $(MAKE) test
 
 coverage: venv ## all tests with branch coverage
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
@@ -68,6 +72,19 @@ lock: venv ## compile the lock files anew; UPGRADE=1 takes newer versions, none 
 		--output-file requirements/dev.txt
 	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/live.in --constraint requirements/dev.txt \
 		--output-file requirements/live.txt
+
+# The inference engine is no part of the environment until somebody asks for it.
+ENGINE = $(PIP) install --require-hashes --requirement requirements/live.txt
+BESIDE_A_SERVER = EVALSITE=$(abspath $(BIN))/evalsite $(BIN)/python tests/live/run_live.py
+
+live: venv ## a whole campaign on a real small language model, in a new folder (LIVE=live)
+	@$(ENGINE)
+	@$(BESIDE_A_SERVER) -- scripts/live_campaign.sh $(LIVE) live-smollm2
+
+live-smoke: venv ## three cases of it, thrown away; skipped, aloud, where the engine or its file can't be had
+	@$(ENGINE) || { echo "SKIPPED: the packages of requirements/live.txt can't be installed here" >&2; exit 0; }; \
+		scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && export EVALSITE_KEYS="$$scratch/keys" && \
+		$(BESIDE_A_SERVER) --or-skip -- scripts/live_campaign.sh "$$scratch/project" smoke-smollm2
 
 clean: ## remove what was built; the environment, records and keys stay
 	@rm -rf site .evalsite dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov

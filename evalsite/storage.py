@@ -119,6 +119,19 @@ def remove(path: Path) -> None:
         os.fsync(folder)
 
 
+def move_folder(source: Path, target: Path) -> None:
+    """Give a folder another name on the same file system and make that last.
+
+    Raises:
+        UndecidedError: The operating system refused.
+    """
+    ensure_folder(target.parent)
+    with _writing(source), _open_folder(source.parent) as old, _open_folder(target.parent) as new:
+        os.rename(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+        os.fsync(new)
+        os.fsync(old)
+
+
 def ensure_folder(path: Path, *, mode: int = PUBLIC_FOLDER) -> None:
     """Make a folder and its parents, and make their names last.
 
@@ -164,7 +177,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
             raise IntegrityError("expected a plain file, found a link or pipe", at=path.name, rule="lstat") from exc
         raise UndecidedError(f"could not read: {exc.strerror}", at=path.name) from exc
     try:
-        return _read_plain(handle, path.name, max_bytes)
+        return _read_plain(handle, path, max_bytes)
     finally:
         os.close(handle)
 
@@ -319,7 +332,7 @@ class _Lister:
         elif not stat.S_ISREG(status.st_mode):
             self._odd(path, "tree.kind", "expected a plain file or folder, found a link, pipe, socket or device")
         else:
-            if status.st_nlink != 1:
+            if not _has_one_name(Path(entry.path), status):
                 self._odd(path, "tree.hardlink", f"expected one name for this file, found {status.st_nlink}")
             self.files[path] = status.st_size
 
@@ -327,11 +340,20 @@ class _Lister:
         self.oddities.append(Oddity(path, code, message))
 
 
-def _read_plain(handle: int, name: str, max_bytes: int) -> bytes:
+def _has_one_name(path: Path, status: os.stat_result) -> bool:
+    """Return whether a file has one name, apart from the temporary one that a crash in `create` left beside it."""
+    if status.st_nlink != 2:  # noqa: PLR2004 - the name and its temporary twin
+        return status.st_nlink == 1
+    with os.scandir(path.parent) as found:
+        return any(entry.name.startswith(TEMPORARY) and entry.inode() == status.st_ino for entry in found)
+
+
+def _read_plain(handle: int, path: Path, max_bytes: int) -> bytes:
+    name = path.name
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         raise IntegrityError("expected a plain file, found a folder, pipe or device", at=name, rule="lstat")
-    if status.st_nlink != 1:
+    if not _has_one_name(path, status):
         raise IntegrityError(f"expected one name for this file, found {status.st_nlink}", at=name, rule="lstat")
     if status.st_size > max_bytes:
         raise InputError(f"expected at most {max_bytes} bytes, found {status.st_size}", at=name, rule="size limit")

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from evalsite.campaign.casebook import CaseBook, Question
 from evalsite.campaign.trials import Answered, Ending, GaveUpError, run_trial
@@ -148,7 +148,7 @@ class Execution:
             },
         )
 
-    def _interrupted(self, trial: Trial, exc: asyncio.CancelledError) -> None:
+    def _interrupted(self, trial: Trial, exc: asyncio.CancelledError) -> NoReturn:
         cause = str(exc.args[0]) if exc.args else "CancelledError"
         self._append("run.interrupted", {"cause": cause, "in_flight": [trial.plain()]})
         self.recorder.checkpoint()
@@ -174,6 +174,7 @@ class Execution:
         )
         started_at, started_ms = self.clock.now(), self.clock.elapsed_ms()
         try:
+            await asyncio.sleep(0)  # an endpoint that never waits must not keep a signal from being heard
             reply = await self.endpoints[question.role].ask(ask)
         except asyncio.CancelledError as exc:
             task = asyncio.current_task()

@@ -39,9 +39,11 @@ class ProjectState:
         for ledger in self.ledgers:
             for check in ledger.checks:
                 yield f"ledger {ledger.ledger}", check
+        told = {id(check) for ledger in self.ledgers for check in ledger.checks}
         for run in self.runs:
             for check in run.checks:
-                yield f"run {run.run_id}", check
+                if id(check) not in told:  # a run's checks begin with those of its ledger
+                    yield f"run {run.run_id}", check
 
     def first_finding(self, area: Area) -> Finding | None:
         """Return the first finding of an area, if there is one."""

@@ -157,8 +157,11 @@ class _Rederivation:
 
     def _check_request(self, event: CallRecorded) -> None:
         call = event.call
+        request = self.run.blob(call.request)
+        if not request and call.reply is None:
+            return  # nothing was sent: the endpoint saw beforehand that the question could not fit
         try:
-            asked = read_request(self.run.blob(call.request))
+            asked = read_request(request)
         except InputError as exc:
             self.prompt_findings.append(_finding(self.run, "request", event.seq, f"the request cannot be read: {exc}"))
             return

@@ -10,7 +10,7 @@ from evalsite.cli import output
 from evalsite.cli.context import find_project, host_clock, keystore_folder
 from evalsite.errors import InputError
 from evalsite.ledger.keys import read_pins, usable_ledgers
-from evalsite.ledger.verify import ledger_names
+from evalsite.ledger.layout import TRUST
 from evalsite.ledger.writer import found_ledger
 
 
@@ -55,9 +55,9 @@ def list_keys() -> None:
     """List the ledgers of this project and whose private keys this keystore holds."""
     project, keystore = find_project(), keystore_folder()
     pins, usable = read_pins(keystore), set(usable_ledgers(project, keystore))
-    rows = [
-        (name, "yes" if name in usable else "no", pins.get(name, "not pinned here")) for name in ledger_names(project)
-    ]
+    trust = project / TRUST
+    names = sorted(path.name for path in trust.iterdir() if path.is_dir()) if trust.is_dir() else []
+    rows = [(name, "yes" if name in usable else "no", pins.get(name, "not pinned here")) for name in names]
     if not rows:
         output.note("This project has no ledger yet: evalsite keys init")
         return

@@ -82,11 +82,11 @@ def _interruptible(work: Coroutine[None, None, None]) -> None:
     """Run a coroutine; the first SIGINT or SIGTERM cancels it with the signal's name."""
 
     async def guarded() -> None:
+        task = asyncio.ensure_future(work)
         loop = asyncio.get_running_loop()
-        task = asyncio.current_task()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, task.cancel, number.name)
-        await work
+        await task
 
     asyncio.run(guarded())
 

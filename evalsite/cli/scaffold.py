@@ -12,7 +12,6 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PLACES = {
     "mkdocs.yml": "mkdocs.yml",
     "index.md": "docs/index.md",
-    "decisions.md": "docs/decisions/README.md",
     "gitattributes": ".gitattributes",
     "gitignore": ".gitignore",
 }

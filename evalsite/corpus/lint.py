@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from evalsite.corpus import lint_binary, lint_labelled
 from evalsite.corpus.crosscheck import folded
 from evalsite.corpus.findings import error, ordered, warning
-from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus
-from evalsite.errors import shorten
+from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus, load_corpus
+from evalsite.errors import InputError, shorten
 from evalsite.schema.base import Finding
 from evalsite.schema.corpus import BinaryCorpus, EvidenceCorpus, GradedCorpus
 
@@ -23,7 +23,10 @@ _HIDDEN = re.compile(
 
 
 def check_corpus(loaded: LoadedCorpus) -> list[Finding]:
-    """Return what is wrong or doubtful about a corpus, errors first, then by place."""
+    """Return what is wrong or doubtful about a corpus, errors first, then by place.
+
+    A translation is compared with its original if that stands in the folder beside it.
+    """
     findings = list(_check_frame(loaded))
     findings += _check_hidden(loaded)
     corpus = loaded.corpus
@@ -34,6 +37,8 @@ def check_corpus(loaded: LoadedCorpus) -> list[Finding]:
     else:
         findings += lint_labelled.check_graded(loaded, corpus)
     findings += lint_labelled.check_label_sets(loaded)
+    if corpus.translation_of is not None:
+        findings += _check_against_original(loaded, corpus.translation_of)
     return ordered(findings)
 
 
@@ -78,6 +83,20 @@ def check_translation(loaded: LoadedCorpus, original: LoadedCorpus) -> list[Find
     for index in range(len(ours.cases)):
         findings += lint_binary.check_translated_case(loaded, index, ours.cases[index], theirs.cases[index])
     return ordered(findings)
+
+
+def _check_against_original(loaded: LoadedCorpus, name: str) -> list[Finding]:
+    at = loaded.place(CORPUS_FILE, "translation_of")
+    folder = loaded.folder.parent / name
+    if not folder.is_dir():
+        message = f"the original {name} does not stand beside this corpus: nothing was compared"
+        return [warning("no-original", at, message=message, rule="translations")]
+    try:
+        original = load_corpus(folder)
+    except InputError as exc:
+        message = f"the original {name} cannot be loaded ({exc.at}): nothing was compared"
+        return [warning("no-original", at, message=message, rule="translations")]
+    return check_translation(loaded, original)
 
 
 def _check_frame(loaded: LoadedCorpus) -> Iterator[Finding]:

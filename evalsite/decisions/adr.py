@@ -71,19 +71,23 @@ def parse_decision(data: bytes, *, name: str) -> DecisionRecord:
     block, problems = read_block(source.front or (), first_line=source.front_line, name=name)
     findings.extend(problems)
     file = _take_apart(path, source, from_fields(fields))
-    number, record_id = _identity(file, findings)
+    number, record_id = _identity(file, findings, scope="DR" if block is not None or problems else "ADR")
     title, title_source = _title(file, findings)
     status = _status(file, findings)
+    state = _state(file, status, findings)
+    dates = _dates(file, findings)
+    if state in (FileState.INDEX, FileState.TEMPLATE):
+        findings.clear()  # it is not meant to be a record
     return DecisionRecord(
         path=name,
         slug=path.stem,
-        state=_state(file, status, findings),
+        state=state,
         number=number,
         id=record_id,
         title=title,
         title_source=title_source,
         status=status,
-        dates=_dates(file, findings),
+        dates=dates,
         people=people(file.front, file.near),
         supersedes=relations.supersedes(
             file.front, file.near, status, status_lines=file.status_lines, view=source.view
@@ -138,9 +142,9 @@ def _lines_of(section: Section, parts: tuple[Section, ...], source: Source) -> l
     return visible(source, start + skip, min(after, default=len(source.view)))
 
 
-def _identity(file: _File, findings: _Findings) -> tuple[int | None, str]:
+def _identity(file: _File, findings: _Findings, *, scope: str) -> tuple[int | None, str]:
     """Return number and id. The file name decides; a date in front of it leaves it without a number."""
-    of_name, scope, day = number_of_name(file.path.stem)
+    of_name, prefix, day = number_of_name(file.path.stem)
     keyed = (number_of_name(entry.text)[0] for entry in file.front.get("number"))
     of_front = next((number for number in keyed if number is not None), None)
     of_heading = split_title(file.heading.text)[1] if file.heading is not None else None
@@ -150,7 +154,7 @@ def _identity(file: _File, findings: _Findings) -> tuple[int | None, str]:
     for other, where in ((of_front, "front matter"), (of_heading, "title")):
         if number is not None and other is not None and other != number:
             findings.add("number-mismatch", f"the number is {number}, but the {where} says {other}")
-    return number, file.path.stem if number is None else f"{(scope or 'ADR').upper()}-{number:04d}"
+    return number, file.path.stem if number is None else f"{(prefix or scope).upper()}-{number:04d}"
 
 
 def _title(file: _File, findings: _Findings) -> tuple[str, str]:
@@ -190,7 +194,7 @@ def _state(file: _File, status: Status, findings: _Findings) -> FileState:
     stem = file.path.stem.casefold()
     if stem in _INDEX_NAMES:
         return FileState.INDEX
-    if "template" in stem:
+    if "template" in stem and not number_of_name(file.path.stem)[0]:
         return FileState.TEMPLATE
     sections = {part.name for part in file.parts} - {None, "preamble"}
     if sections or status.norm is not StatusNorm.UNSTATED or file.front.get("decision-makers"):

@@ -10,8 +10,8 @@ from evalsite.decisions.frontmatter import Field
 from evalsite.decisions.vocabulary import key_of
 
 _LINE = re.compile(
-    r"^ {0,3}(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[^:\uff1a*_|`\[\]<>]{2,60}?)(?:\*\*|__)?[ \u00a0\u202f]?"
-    r"[:\uff1a](?:\*\*|__)?[ \t]*(?P<value>.*)$"
+    r"^ {0,3}(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[^\s:\uff1a*_|`\[\]<>][^:\uff1a*_|`\[\]<>]{1,60}?)"
+    r"(?:\*\*|__)?[ \u00a0\u202f]?[:\uff1a](?:\*\*|__)?[ \t]*(?P<value>.*)$"
 )
 _RULE = re.compile(r"^\s*\|?[\s:|-]*-[\s:|-]*$")
 _MAX_CELLS = 12

@@ -136,7 +136,7 @@ def _view(body: list[str]) -> tuple[list[str], int | None]:
 def _without_comments(line: str, *, inside: bool) -> tuple[str, bool]:
     """Return a line without its HTML comments, and whether one is still open at its end."""
     kept: list[str] = []
-    position = 0
+    position = ticks = counted = 0
     while position < len(line):
         if inside:
             end = line.find("-->", position)
@@ -145,7 +145,9 @@ def _without_comments(line: str, *, inside: bool) -> tuple[str, bool]:
             position, inside = end + 3, False
             continue
         start = line.find("<!--", position)
-        if start < 0 or line.count("`", 0, start) % 2 == 1:
+        ticks += line.count("`", counted, max(start, 0))
+        counted = max(start, counted)
+        if start < 0 or ticks % 2 == 1:  # none, or shown as code
             kept.append(line[position:])
             break
         kept.append(line[position:start])

@@ -18,6 +18,7 @@ _BADGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?")
 _LINK = re.compile(r"\[([^\[\]]*)\](?:\([^)\s]*\)|\[[^\]]*\])?")
 _STRUCK = re.compile(r"~~[^~]*~~|<(?:del|s)>.*?</(?:del|s)>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
+_TICKED = re.compile(r"^\s*[-*+]?\s*\[[xX]\]", re.MULTILINE)
 _UNTICKED = re.compile(r"^\s*[-*+]?\s*\[ \].*$", re.MULTILINE)
 _LEAD = re.compile(r"^[^\w]+")
 _CLAUSE = re.compile(r"[;,.\n\u2192\u3002\uff0c\uff1b]|->|\s[-\u2013\u2014]\s")
@@ -26,10 +27,16 @@ _AFTER = re.compile(
     r"(?:on|by|at|in|since|as of|le|el|em|am|par|por|von|vom|seit|depuis|desde)\b)"
 )
 _SUPERSEDES = re.compile(r"\b(?:supersedes|supercedes|replaces)\b[^;.\n)]*")
-_PASSIVE = re.compile(r"\b(?:is|was|been|est|foi|fue|ist|wurde)\s+(?:\w+\s+){0,3}")
+_PASSIVE = re.compile(r"\b(?:is|was|been|est|foi|fue|ist|wurde)\s+(?=(\S+)(?:\s+(\S+))?(?:\s+(\S+))?)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _UNTIL = re.compile(r"\b(?:until|to|till|through|bis|jusqu'au|até|hasta)\s+(\d{4}-\d{2}-\d{2})")
 _NEGATIVE_MARKS = ("\u274c", "\u26d4", "\U0001f6ab", "?")
+_DOUBT_STEMS = ("condition", "provision", "tentativ", "propos", "supersed", "superced", "reject", "withdr", "deprec")
+_OTHER_STATUS = re.compile(
+    r"(?<!\w)(?:"
+    + "|".join(re.escape(word) for word, norm in STATUS_WORDS if norm is not StatusNorm.ACCEPTED)
+    + r")(?!\w)"
+)
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 
 #: What ends a decision's life, strongest first; in one list of statements the strongest counts.
@@ -52,10 +59,10 @@ class Statement:
 
 def plain_text(raw: str) -> str:
     """Return a statement without badges, struck text, unticked boxes, links and emphasis."""
-    text = _UNTICKED.sub("", raw[:MAX_STATEMENT_CHARS])
+    text = _TICKED.sub("", _UNTICKED.sub("", raw[:MAX_STATEMENT_CHARS]))
     text = _TAG.sub("", _STRUCK.sub("", _BADGE.sub("", text)))
     text = _LINK.sub(r"\1", text)
-    return re.sub(r"[*`{}]|\b_|_\b|^\s*[-+]\s*(?:\[[xX]\])?", "", text, flags=re.MULTILINE).strip()
+    return re.sub(r"[*`{}]|\b_|_\b|^\s*[-+]\s*", "", text, flags=re.MULTILINE).strip()
 
 
 def lead(clause: str) -> tuple[StatusNorm, str] | None:
@@ -96,18 +103,18 @@ def _is_choice(text: str) -> bool:
 def _is_plain_acceptance(raw: str, text: str, rest: str) -> bool:
     if any(mark in raw for mark in _NEGATIVE_MARKS) or lead(text) is None:
         return False
-    words = {word.casefold() for word in _WORD.findall(_SUPERSEDES.sub("", text.casefold()))}
-    stems = ("condition", "provision", "tentativ", "propos", "supersed", "superced", "reject", "withdr", "deprec")
-    doubtful = words & set(DOUBT) or any(word.startswith(stems) for word in words)
-    return not doubtful and _AFTER.match(rest) is not None
+    said = _SUPERSEDES.sub("", text.casefold())
+    words = set(_WORD.findall(said))
+    doubtful = words & set(DOUBT) or any(word.startswith(_DOUBT_STEMS) for word in words)
+    return not doubtful and not _OTHER_STATUS.search(said) and _AFTER.match(rest) is not None
 
 
 def _passive(text: str) -> StatusNorm:
     """Return the end that a sentence tells ("this record has been superseded by ..."), else unknown."""
     for match in _PASSIVE.finditer(text.casefold()):
-        found = lead(text[match.end() :])
-        if found and (found[0] in _ENDS or found[0] is StatusNorm.REJECTED):
-            return found[0]
+        for found in (lead(word) for word in match.groups() if word):
+            if found and (found[0] in _ENDS or found[0] is StatusNorm.REJECTED):
+                return found[0]
     return StatusNorm.UNKNOWN
 
 

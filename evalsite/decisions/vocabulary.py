@@ -147,7 +147,7 @@ _STATUS_WORDS: dict[StatusNorm, tuple[str, ...]] = {
         *("descontinuado", "veraltet", "已废弃", "已弃用", "非推奨", "폐기", "устарело"),
     ),
     StatusNorm.SUPERSEDED: (
-        *("superseded", "superceded", "replaced", "overridden", "amended", "partly superseded", "partially superseded"),
+        *("superseded", "superceded", "replaced", "overridden", "partly superseded", "partially superseded"),
         *("remplacé", "remplacée", "substituído", "substituída", "superado", "reemplazado", "reemplazada"),
         *("sustituido", "sustituida", "ersetzt", "abgelöst", "已取代", "已被取代", "置換", "대체", "заменено"),
     ),

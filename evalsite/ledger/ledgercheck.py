@@ -19,7 +19,17 @@ from evalsite.ledger.layout import (
     trust_folder,
 )
 from evalsite.ledger.lines import segment_files
-from evalsite.ledger.steps import Folder, LineKind, LineWalk, Notes, Step, Walked, check_notes, open_folder
+from evalsite.ledger.steps import (
+    Folder,
+    LineKind,
+    LineWalk,
+    Notes,
+    Step,
+    Walked,
+    check_notes,
+    open_folder,
+    require_notes,
+)
 from evalsite.ledger.trust import KeySet, derived_files, open_keyring
 from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
 from evalsite.schema.checks import Area, Check, Level
@@ -32,6 +42,7 @@ from evalsite.schema.entries import (
     RunOpenedLogged,
 )
 
+FOUNDING_ENTRIES = 2  # ledger.opened and keys.published; the log is signed after them and after every later entry
 _MAX_DERIVED_BYTES = 64 * 1024
 
 
@@ -46,7 +57,6 @@ class LedgerFacts:
     notes: Notes
     opened: dict[str, RunOpenedLogged]
     closed: dict[str, RunClosedLogged]
-    tail_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +145,7 @@ class _LedgerCheck:
     def _check_log(self, log: Folder, trust: Folder, keys: KeySet) -> CheckedLedger:
         step = Step(5, "log checkpoints")
         notes = check_notes(step, log, origin=log_origin(self._ledger), key=keys.log_key)
+        require_notes(step, log, notes, range(FOUNDING_ENTRIES, notes.newest))
         self._checks.append(step.done())
         step = Step(6, "log entries: hashes, links, signed roots")
         kind = LineKind(ENTRIES, LOG_ENTRY, MAX_LOG_ENTRY_BYTES)
@@ -146,9 +157,10 @@ class _LedgerCheck:
         self._checks.append(step.done())
         step = Step(8, "log is signed to its end", Area.COMPLETENESS)
         step.checked = 1
-        if walked.tail_bytes:
-            message = f"{walked.tail_bytes} bytes behind the newest checkpoint are not signed"
-            step.find("log.tail", log.at(walked.last_name), message, "run-record §5")
+        if walked.behind():
+            step.find("log.tail", log.at(walked.last_name), walked.behind(), "run-record §5")
+        if notes.lagging:
+            step.find("checkpoint.lagging", log.at(CHECKPOINT), "expected the newest note", "run-record §5")
         for folder in (log, trust):
             for name in folder.tree.leftovers:
                 step.find("tree.leftover", folder.at(name), "a write was interrupted here", "run-record §2")
@@ -161,7 +173,6 @@ class _LedgerCheck:
             notes=notes,
             opened=reader.opened,
             closed=reader.closed,
-            tail_bytes=walked.tail_bytes,
         )
         return self._done(keys, facts, len(walked.entries))
 

@@ -82,6 +82,38 @@ def parse_line(line: bytes, adapter: TypeAdapter[_T], max_bytes: int) -> _T:
         raise first_error(exc) from exc
 
 
+def tail_of(folder: Path, kind: str, kept: int) -> tuple[bytes, int]:
+    """Return all bytes behind the first ``kept`` lines, and where they begin in the segment of line ``kept``."""
+    first = kept // SEGMENT_LINES
+    names = [segment_name(kind, first)]
+    while (folder / segment_name(kind, first + len(names))).exists():
+        names.append(segment_name(kind, first + len(names)))
+    if not (folder / names[0]).exists():
+        return b"", 0
+    segments = list(read_segments(folder, names))
+    offset = sum(len(line) + 1 for line in segments[0].lines[: kept % SEGMENT_LINES])
+    data = b"".join(b"".join(line + b"\n" for line in segment.lines) + segment.rest for segment in segments)
+    return data[offset:], offset
+
+
+def cut_tail(folder: Path, kind: str, kept: int) -> None:
+    """Drop all bytes behind the first ``kept`` lines; the caller has set them aside."""
+    _, offset = tail_of(folder, kind, kept)
+    first = kept // SEGMENT_LINES
+    last = first
+    while (folder / segment_name(kind, last + 1)).exists():
+        last += 1
+    for number in range(last, first if offset else first - 1, -1):
+        if (folder / segment_name(kind, number)).exists():
+            remove(folder / segment_name(kind, number))
+    if offset:
+        appender = Appender(folder / segment_name(kind, first), new=False)
+        try:
+            appender.truncate(offset)
+        finally:
+            appender.close()
+
+
 class LineLog:
     """The writer's end of a run's or log's lines.
 
@@ -126,18 +158,6 @@ class LineLog:
         self._appender.append(line + b"\n")
         self._count(line)
 
-    def cut(self, size_bytes: int, later: Iterable[str]) -> None:
-        """Drop the torn rest of the last segment and the segments behind it; it was set aside before."""
-        for name in sorted(later, reverse=True):
-            remove(self._folder / name)
-        name = self._last_name()
-        if (self._folder / name).is_file():
-            appender = Appender(self._folder / name, new=False)
-            try:
-                appender.truncate(size_bytes)
-            finally:
-                appender.close()
-
     def check_disk(self, *, whole: bool) -> None:
         """Hash lines from disk again and compare with the frontier: no root is signed from memory alone.
 
@@ -172,9 +192,6 @@ class LineLog:
         leaf = leaf_hash(line)
         self.frontier.append(leaf)
         self.leaves.append(leaf)
-
-    def _last_name(self) -> str:
-        return segment_name(self._kind, max(self.size - 1, 0) // SEGMENT_LINES)
 
     def _open_segment(self) -> None:
         self.close()

@@ -8,6 +8,7 @@ from evalsite.canonical.digest import digest_bytes
 from evalsite.errors import IntegrityError
 from evalsite.ledger.authentic import AuthenticRun, RunReport, checks_hold
 from evalsite.ledger.blob import blob_digest, unpack_blob
+from evalsite.ledger.checkpoint import open_checkpoint
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES, parse_envelope, verify_envelope
 from evalsite.ledger.layout import (
     BLOB_FILE,
@@ -19,6 +20,7 @@ from evalsite.ledger.layout import (
     QUARANTINE_FILE,
     STATEMENT,
     blob_name,
+    log_origin,
     quarantine_name,
     run_folder,
     run_origin,
@@ -28,7 +30,17 @@ from evalsite.ledger.lines import digest_of_leaf, segment_files
 from evalsite.ledger.merkle import verify_inclusion
 from evalsite.ledger.order import RunOrder, blobs_of
 from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, statement_payload
-from evalsite.ledger.steps import Folder, LineKind, LineWalk, Notes, Step, Walked, check_notes, open_folder
+from evalsite.ledger.steps import (
+    Folder,
+    LineKind,
+    LineWalk,
+    Notes,
+    Step,
+    Walked,
+    check_notes,
+    open_folder,
+    require_notes,
+)
 from evalsite.ledger.tlogproof import MAX_PROOF_BYTES, parse_proof
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES, SEGMENT_LINES
 from evalsite.schema.checks import Area, Check, Level
@@ -70,6 +82,7 @@ class _RunCheck:
         self._named = _Named()
         self._statement: str | None = None
         self._notes = Notes()
+        self._plan_digest = ""
 
     def run(self) -> RunReport:
         files = Step(9, "run files")
@@ -107,6 +120,7 @@ class _RunCheck:
         step = Step(10, "run checkpoints")
         origin = run_origin(self._ledger, self._run_id)
         self._notes = check_notes(step, folder, origin=origin, key=self._facts.keys.log_key)
+        require_notes(step, folder, self._notes, (1,))
         self._checks.append(step.done())
 
     def _walk(self, folder: Folder) -> Walked[Event]:
@@ -149,7 +163,8 @@ class _RunCheck:
                 event = walked.entries[0] if walked.entries else None
                 if not isinstance(event, RunOpened) or digest_of_leaf(walked.leaves[0]) != opened.opened_leaf:
                     raise IntegrityError("expected the first event that the log holds", rule="run-record §8")
-                if plan_digest(event) != opened.plan_digest:
+                self._plan_digest = plan_digest(event)
+                if self._plan_digest != opened.plan_digest:
                     raise IntegrityError("expected the plan that the log holds", rule="run-record §8")
             self._check_proof(step, folder, PROOF_OPENED, opened.seq)
         if closed is not None:
@@ -170,13 +185,12 @@ class _RunCheck:
             proof = parse_proof(data)
             if proof.to_bytes() != data or proof.extra is not None:
                 raise IntegrityError("expected the one spelling of a proof, without extra data", rule="run-record §8")
-            sizes = [size for size, raw in self._facts.notes.raw.items() if raw == proof.note]
-            if not sizes:
-                raise IntegrityError("expected a checkpoint of this log in the proof", rule="run-record §8")
+            head = open_checkpoint(proof.note, origin=log_origin(self._ledger), key=self._facts.keys.log_key)
+            if proof.note != self._facts.notes.raw.get(head.size):
+                raise IntegrityError("expected a checkpoint that the log holds in the proof", rule="run-record §8")
             if proof.index != index:
                 raise IntegrityError(f"expected the index {index}, found {proof.index}", rule="run-record §8")
-            root = self._facts.notes.roots[sizes[0]]
-            verify_inclusion(self._facts.leaves[index], proof.hashes, index=index, size=sizes[0], root=root)
+            verify_inclusion(self._facts.leaves[index], proof.hashes, index=index, size=head.size, root=head.root)
 
     def _check_statement(self, folder: Folder, walked: Walked[Event]) -> None:
         logged = self._facts.closed.get(self._run_id)
@@ -190,7 +204,9 @@ class _RunCheck:
             if not isinstance(opened, RunOpened) or self._order.closed is None:
                 raise IntegrityError("expected a statement over a closed run only", rule="run-record §7")
             size, root = self._notes.newest, self._notes.roots[self._notes.newest]
-            sealed = Sealed(size=size, root=root, sha256=walked.sha256, sha512=walked.sha512)
+            sealed = Sealed(
+                plan_digest=self._plan_digest, size=size, root=root, sha256=walked.sha256, sha512=walked.sha512
+            )
             if envelope.payload != statement_payload(opened, self._order.closed, sealed):
                 raise IntegrityError("expected the statement that follows from the record", rule="run-record §7")
             self._statement = digest_bytes(envelope.payload)
@@ -239,14 +255,16 @@ class _RunCheck:
             self._run_id not in self._facts.closed or STATEMENT not in folder.tree.files
         ):
             step.find("run.unsealed", folder.name, "the run was closed, but not stated and logged", "run-record §7")
-        if walked.tail_bytes:
+        if walked.behind():
             self._find_tail(folder, walked)
+        if self._notes.lagging:
+            step.find("checkpoint.lagging", folder.at(CHECKPOINT), "expected the newest note", "run-record §5")
         for name in folder.tree.leftovers:
             step.find("tree.leftover", folder.at(name), "a write was interrupted here", "run-record §2")
         self._checks.append(step.done())
 
     def _find_tail(self, folder: Folder, walked: Walked[Event]) -> None:
-        message = f"{walked.tail_bytes} bytes behind the newest checkpoint are not signed"
+        message = walked.behind()
         at = folder.at(walked.last_name)
         if self._order.closed is None:
             self._incomplete.find("run.tail", at, message, "run-record §5")

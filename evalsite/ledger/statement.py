@@ -21,10 +21,11 @@ PREDICATE_TYPE = "https://evalsite.invalid/run-record/v1"
 class Sealed:
     """What a statement says beyond the first and the last event.
 
-    ``root`` is the run tree's root over ``size`` lines; the two hex digests are over all lines, each
-    with its newline.
+    ``plan_digest`` is that of the first event; ``root`` is the run tree's root over ``size`` lines; the
+    two hex digests are over all lines, each with its newline.
     """
 
+    plan_digest: str
     size: int
     root: bytes
     sha256: str
@@ -59,7 +60,7 @@ def statement_payload(opened: RunOpened, closed: RunClosed, sealed: Sealed) -> b
             "predicate": {
                 "ledger": opened.ledger,
                 "run": opened.run,
-                "planDigest": plan_digest(opened),
+                "planDigest": sealed.plan_digest,
                 "mode": plan.mode.value,
                 "protocol": plan.protocol.value,
                 "corpus": {"name": plan.corpus.name, "version": plan.corpus.version},

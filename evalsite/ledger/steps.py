@@ -2,7 +2,7 @@
 """What the steps of a verification share: counting, reading by relative path, notes, lines."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from evalsite.errors import EvalsiteError, InputError, IntegrityError
 from evalsite.ledger.checkpoint import open_checkpoint
-from evalsite.ledger.layout import CHECKPOINT, NOTE_FILE
+from evalsite.ledger.layout import CHECKPOINT, NOTE_FILE, note_name
 from evalsite.ledger.lines import Segment, digest_of_leaf, parse_line, read_segments, segment_files
 from evalsite.ledger.merkle import Frontier, leaf_hash
 from evalsite.ledger.note import NoteKey
@@ -107,10 +107,14 @@ def open_folder(project: Path, name: str, step: Step) -> Folder | None:
 
 @dataclass(slots=True)
 class Notes:
-    """The checkpoints of one tree that are authentic: roots and note bytes by size."""
+    """The checkpoints of one tree that are authentic: roots and note bytes by size.
+
+    ``lagging`` says that ``checkpoint`` repeats an older note than the newest: a write was interrupted.
+    """
 
     roots: dict[int, bytes] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
+    lagging: bool = False
 
     @property
     def newest(self) -> int:
@@ -136,9 +140,18 @@ def check_notes(step: Step, folder: Folder, *, origin: str, key: NoteKey) -> Not
             notes.raw[checkpoint.size] = raw
     with step.item("checkpoint.newest", folder.at(CHECKPOINT)):
         raw = folder.read(CHECKPOINT, MAX_NOTE_BYTES)
-        if raw != notes.raw.get(max(sizes, default=0)):
+        newest = notes.raw.get(max(sizes, default=0))
+        notes.lagging = raw != newest and raw in notes.raw.values()
+        if raw != newest and not notes.lagging:
             raise IntegrityError("expected the bytes of the newest note in checkpoints/", rule="run-record §5")
     return notes
+
+
+def require_notes(step: Step, folder: Folder, notes: Notes, sizes: Iterable[int]) -> None:
+    """Find a note missing for each of ``sizes`` that has no file."""
+    for size in sizes:
+        if note_name(size) not in folder.tree.files and notes.newest:
+            step.find("checkpoint.missing", folder.at(note_name(size)), "expected a note, found none", "run-record §5")
 
 
 @dataclass(slots=True)
@@ -151,7 +164,14 @@ class Walked(Generic[_T]):
     sha512: str = ""
     tail_lines: int = 0
     tail_bytes: int = 0
+    empty_segment: bool = False
     last_name: str = ""
+
+    def behind(self) -> str:
+        """Return in words what stands behind the signed lines; empty if nothing does."""
+        if self.tail_bytes:
+            return f"{self.tail_bytes} bytes behind the newest checkpoint are not signed"
+        return "the last segment is empty" if self.empty_segment else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +217,7 @@ class LineWalk(Generic[_T]):
 
     def _take_segment(self, segment: Segment, *, last: bool) -> None:
         self.walked.last_name = segment.name
+        self.walked.empty_segment = not segment.lines and not segment.rest
         at = self._folder.at(segment.name)
         whole = len(segment.lines) == SEGMENT_LINES and not segment.rest
         if not whole and (not last or len(segment.lines) > SEGMENT_LINES):

@@ -40,19 +40,16 @@ For the project:
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalsite.errors import EvalsiteError, InputError
+from evalsite.errors import InputError
 from evalsite.ledger.authentic import AuthenticRun, LedgerReport, ProjectReport, RunReport
 from evalsite.ledger.layout import EVENTS, LOG, RESERVED, RUNS, TRUST, check_name, run_folder
 from evalsite.ledger.ledgercheck import CheckedLedger, check_ledger
-from evalsite.ledger.lines import parse_line
+from evalsite.ledger.recovery import claimed_ledger
 from evalsite.ledger.runcheck import check_run
 from evalsite.ledger.steps import Step
-from evalsite.schema.bounds import MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES
-from evalsite.schema.checks import Check
-from evalsite.schema.entries import EVENT, RunOpened
-from evalsite.storage import read_regular
+from evalsite.schema.checks import Area
 
-__all__ = ["AuthenticRun", "LedgerReport", "ProjectReport", "RunReport", "verify_project", "verify_run"]
+__all__ = ["AuthenticRun", "LedgerReport", "ProjectReport", "RunReport", "ledger_names", "verify_project", "verify_run"]
 
 Ledgers = dict[str, CheckedLedger]
 
@@ -81,7 +78,7 @@ def verify_project(project: Path, *, pins: Mapping[str, str]) -> ProjectReport:
     return ProjectReport(
         ledgers=tuple(ledger.report for ledger in ledgers.values()),
         runs=reports,
-        checks=(layout.done(), present.done()),
+        checks=(layout.done(), present.done()) if present.checked else (layout.done(),),
     )
 
 
@@ -104,8 +101,12 @@ def check_ledgers(project: Path, *, pins: Mapping[str, str]) -> Ledgers:
 
     A pin for a ledger that is not there counts for nothing here; `verify_project` has no run of it.
     """
-    names = sorted({*_folder_names(project / TRUST), *_folder_names(project / LOG)})
-    return {name: check_ledger(project, name, pins.get(name)) for name in names}
+    return {name: check_ledger(project, name, pins.get(name)) for name in ledger_names(project)}
+
+
+def ledger_names(project: Path) -> list[str]:
+    """Return the names of a project's ledgers, whether they verify or not, sorted."""
+    return sorted({*_folder_names(project / TRUST), *_folder_names(project / LOG)})
 
 
 def verify_in(project: Path, run_id: str, ledgers: Ledgers) -> RunReport:
@@ -120,7 +121,9 @@ def verify_in(project: Path, run_id: str, ledgers: Ledgers) -> RunReport:
         message = f"expected one ledger to hold the run, found {', '.join(holding)}"
         return _refused(run_id, run_folder(run_id), message)
     at = f"{run_folder(run_id)}/{EVENTS}/000.jsonl"
-    name = holding[0] if holding else _claimed_ledger(project / at)
+    name = holding[0] if holding else claimed_ledger(project, run_id)
+    if not name and not any((project / run_folder(run_id)).glob("checkpoint*")):
+        return _never_began(run_id)
     if name not in ledgers:
         return _refused(run_id, at, "expected a first event that names a ledger of this project")
     return check_run(project, run_id, ledgers[name])
@@ -133,14 +136,12 @@ def _refused(run_id: str, at: str, message: str) -> RunReport:
     return RunReport(run_id=run_id, ledger=None, checks=(step.done(),), run=None)
 
 
-def _claimed_ledger(path: Path) -> str:
-    """Return the ledger that the first event names, unverified; empty if it cannot be read."""
-    try:
-        line = read_regular(path, MAX_RECORD_FILE_BYTES).split(b"\n", 1)[0]
-        event = parse_line(line, EVENT, MAX_EVENT_BYTES)
-    except EvalsiteError:
-        return ""
-    return event.ledger if isinstance(event, RunOpened) else ""
+def _never_began(run_id: str) -> RunReport:
+    """A folder without a whole first event, that no log and no checkpoint knows: a crash before the run began."""
+    step = Step(16, "run is closed and sealed", Area.COMPLETENESS)
+    step.checked = 1
+    step.find("run.never-began", run_folder(run_id), "this folder holds no whole event", "run-record §4")
+    return RunReport(run_id=run_id, ledger=None, checks=(step.done(),), run=None)
 
 
 def _folder_names(folder: Path) -> list[str]:
@@ -170,8 +171,3 @@ def _list_runs(project: Path, step: Step) -> list[str]:
                 if name == RUNS:
                     run_ids.append(path.name)
     return run_ids
-
-
-def failing(checks: tuple[Check, ...]) -> tuple[Check, ...]:
-    """Return the checks that do not hold."""
-    return tuple(check for check in checks if not check.holds)

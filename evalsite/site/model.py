@@ -11,7 +11,7 @@ from enum import Enum
 
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.decisions.record import DecisionRecord
-from evalsite.retention.policy import RetentionPolicy
+from evalsite.retention.policy import LoadedPolicy
 from evalsite.schema.corpus import CorpusSnapshot
 from evalsite.site.escape import Html
 
@@ -21,7 +21,7 @@ class PolicyInForce:
     """The retention policy of one corpus."""
 
     corpus: str
-    policy: RetentionPolicy
+    loaded: LoadedPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,7 @@ class Kind(Enum):
     )
     CASE = ("case", "corpora/*/cases/*.html", _sections("Case", "History", "Caveats"))
     DECISIONS = ("decisions", "decisions/index.html", _sections("Register", "Open items", "How to read this page"))
+    DECISION = ("decision", "decisions/*.html", _sections("Decision", "Text", "Findings"))
     RETENTION = (
         "retention",
         "retention/index.html",
@@ -169,4 +170,3 @@ class Site:
 
     pages: tuple[Page, ...]
     files: tuple[SiteFile, ...]
-    decision_cards: Mapping[str, Html] = field(default_factory=dict)

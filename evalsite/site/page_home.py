@@ -50,13 +50,14 @@ def _states(catalogue: Catalogue) -> Html:
         )
     cards = el("div", *(_card(state) for state in catalogue.profiles), class_="es-cards")
     used = tuple(mark for mark in marks.STATES if mark in {state.mark for state in catalogue.profiles})
-    return join((cards, _counts(catalogue), el("details", el("summary", text("What these words mean")), legend(used))))
+    return join((_counts(catalogue), cards, el("details", el("summary", text("What these words mean")), legend(used))))
 
 
 def _counts(catalogue: Catalogue) -> Html:
     tally = [(mark, sum(1 for state in catalogue.profiles if state.mark is mark)) for mark in marks.STATES]
-    words = ", ".join(f"{count} {mark.label.lower()}" for mark, count in tally if count)
-    return parts.says(f"{parts.plural(len(catalogue.profiles), 'profile')}: {words}.", css="es-quiet")
+    pills = [pill(mark, f"{count} {mark.label.lower()}") for mark, count in tally if count]
+    total = el("span", text(f"{parts.plural(len(catalogue.profiles), 'profile')}:"), class_="es-quiet")
+    return el("div", total, *pills, class_="es-tally")
 
 
 def _card(state: ProfileState) -> Html:
@@ -163,18 +164,14 @@ def _latest(catalogue: Catalogue) -> Html:
 def _open_points(catalogue: Catalogue) -> Html:
     """Return what a reader must know before relying on anything: reservations stay until they are closed."""
     items = []
-    for corpus in catalogue.corpora:
-        provenance = corpus.snapshot.corpus.provenance
-        if provenance.independent_human_validation == "open":
-            items.append(
-                join(
-                    (
-                        text("Independent human validation is open for the corpus "),
-                        link(corpus.path, parts.foreign(corpus.name)),
-                        text("."),
-                    )
-                )
-            )
+    unvalidated = [
+        link(corpus.path, parts.foreign(corpus.name))
+        for corpus in catalogue.corpora
+        if corpus.snapshot.corpus.provenance.independent_human_validation == "open"
+    ]
+    if unvalidated:
+        words = "Independent human validation is open: nobody outside the authors confirmed what these corpora expect. "
+        items.append(join((text(words), parts.listed(unvalidated))))
     for record in catalogue.given.decisions:
         open_items = record.qualification.open_items() if record.qualification else ()
         if record.state is FileState.RECORD and open_items:
@@ -182,7 +179,7 @@ def _open_points(catalogue: Catalogue) -> Html:
                 join(
                     (
                         text(f"{parts.plural(len(open_items), 'open condition or reservation', 'open conditions or reservations')} in "),
-                        link(decision_address(record.path), parts.foreign(record.title)),
+                        link(decision_address(record), parts.foreign(record.title)),
                         text("."),
                     )
                 )

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from evalsite.campaign.trusted import TrialRecord
+from evalsite.endpoint.content import reply_content
+from evalsite.errors import InputError
 from evalsite.judging.reading import Unread, read_answer, read_verdict
 from evalsite.schema.corpus import EvidenceCase
 from evalsite.schema.entries import Call
@@ -44,7 +46,7 @@ def files_of(view: RunView, record: TrialRecord) -> Iterator[SiteFile]:
 
 def _blob_file(view: RunView, seq: int, name: str, digest: str) -> SiteFile:
     return SiteFile(
-        path=view.raw_path(seq, name, view.run.blob(digest)), read=partial(view.run.blob, digest), sources=(digest,)
+        path=view.raw_path(seq, name), read=partial(view.run.blob, digest), sources=(digest,)
     )
 
 
@@ -73,7 +75,7 @@ def answer_part(view: RunView, record: TrialRecord, page: str) -> Html:
             )
         )
     else:
-        shown = _unread(read, call)
+        shown = join((_unread(read, call), _content(call, raw)))
     return join((shown, _exact(view, call, seq, raw, page, is_open=isinstance(read, Unread))))
 
 
@@ -87,7 +89,10 @@ def verdict_part(view: RunView, record: TrialRecord, page: str) -> Html:
     evidence = case if isinstance(case, EvidenceCase) else None
     count = len(evidence.evidence) if evidence else 0
     read = read_verdict(view.plan.protocol, call, raw, evidence_count=count)
-    shown = _unread(read, call) if isinstance(read, Unread) else _verdict(read, evidence)
+    if isinstance(read, Unread):
+        shown = join((_unread(read, call), _content(call, raw)))
+    else:
+        shown = _verdict(read, evidence)
     return join((shown, _exact(view, call, seq, raw, page, is_open=isinstance(read, Unread))))
 
 
@@ -143,17 +148,28 @@ def _unread(unread: Unread, call: Call) -> Html:
     return parts.fact_list(facts)
 
 
+def _content(call: Call, raw: bytes | None) -> Html:
+    """Return what was written although it could not be read as an answer or verdict, decoded."""
+    if raw is None or call.reply_format == "text":
+        return EMPTY  # the exact bytes below are the content
+    try:
+        content = reply_content(raw, call.reply_format)
+    except InputError:
+        return EMPTY
+    return _written(content, f"What the {call.role.value} wrote, the content of its reply") if content else EMPTY
+
+
 def _exact(view: RunView, call: Call, seq: int, raw: bytes | None, page: str, *, is_open: bool) -> Html:
     role = call.role.value
     pieces = []
     if raw is None:
         pieces.append(parts.para(parts.quiet("Not a single byte came back.")))
     else:
-        href = relative(view.raw_path(seq, f"{role}-reply", raw), page)
+        href = relative(view.raw_path(seq, f"{role}-reply"), page)
         label = f"Body of the {role}’s reply, as it came"
         pieces.append(parts.reply_details(f"Exact reply of the {role}", raw, label=label, href=href, is_open=is_open))
     request = view.run.blob(call.request)
-    href = relative(view.raw_path(seq, f"{role}-request", request), page)
+    href = relative(view.raw_path(seq, f"{role}-request"), page)
     pieces.append(parts.reply_details(f"Exact request to the {role}", request, label=f"Request to the {role}, as it was sent", href=href))
     line = join((text("Record line "), parts.code(str(seq)), text(" "), download(relative(line_path(view, seq), page), text("as JSON"))))
     pieces.append(parts.para(line, text(f" · sent {call.started_at} · {call.wall_ms} ms · attempt {call.attempt}"), css="es-quiet"))

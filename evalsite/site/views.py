@@ -86,12 +86,8 @@ class RunView:
         """Return the address of a case in this run."""
         return f"{self.folder}/cases/{file_slug(case_id)}.html"
 
-    def raw_path(self, seq: int, what: str, raw: bytes) -> str:
-        """Return the address of the exact bytes behind event ``seq``: ``.txt`` for UTF-8, else ``.bin``."""
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError:
-            return f"{self.folder}/raw/{seq:06d}-{what}.bin"
+    def raw_path(self, seq: int, what: str) -> str:
+        """Return the address of the exact bytes behind event ``seq``."""
         return f"{self.folder}/raw/{seq:06d}-{what}.txt"
 
     def case_name(self, case_id: str) -> str:
@@ -302,12 +298,13 @@ class ProfileState:
 def profiles(views: Iterable[RunView]) -> list[ProfileState]:
     """Return the state of each profile: its newest sealed live run decides, whatever came before.
 
-    A fixture run never decides a profile that was ever asked for real.
+    A fixture run never decides a profile that was ever asked for real. What was decided comes first.
     """
     by_profile: dict[str, list[RunView]] = {}
     for view in sorted(views, key=lambda item: (item.run.opened_at, item.run_id)):
         by_profile.setdefault(view.plan.profile, []).append(view)
-    return [_profile(name, found) for name, found in sorted(by_profile.items())]
+    states = [_profile(name, found) for name, found in sorted(by_profile.items())]
+    return sorted(states, key=lambda state: marks.STATES.index(state.mark))
 
 
 def _profile(name: str, found: list[RunView]) -> ProfileState:

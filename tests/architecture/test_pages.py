@@ -81,14 +81,27 @@ def test_every_make_target_on_a_page_exists(repository: Path) -> None:
 
 
 def test_every_command_on_a_page_exists(repository: Path) -> None:
-    commands = {("",): _commands(())}
-    for path in _pages(repository):
-        for line in _code_of(path.read_text(encoding="utf-8")):
-            for call in re.findall(r"(?:^|\s|/)evalsite ((?:[a-z]+ ?){1,2})", line):
-                words = call.split()
-                assert words[0] in commands["",], f"{path.name}: evalsite {call}"
-                group = commands.setdefault((words[0],), _commands((words[0],)))
-                assert len(words) == 1 or not group or words[1] in group, f"{path.name}: evalsite {call}"
+    known = _commands(())
+    groups = {word: _commands((word,)) for word in known}
+    unknown = [
+        f"{path.name}: evalsite {' '.join(words)}"
+        for path in _pages(repository)
+        for words in _calls(path.read_text(encoding="utf-8"))
+        if words[0] not in known or (len(words) > 1 and groups[words[0]] and words[1] not in groups[words[0]])
+    ]
+    assert known
+    assert unknown == []
+
+
+def _calls(page: str) -> list[list[str]]:
+    """Return the words of every call of our command line on a page, options and operands cut off."""
+    calls = []
+    for line in _code_of(page):
+        for part in re.split(r"&&|\|\||[;|]", line.partition(" #")[0]):
+            found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?evalsite ([a-z]+)(?: ([a-z]+)(?=\s|$))?", part.strip())
+            if found:
+                calls.append([word for word in found.groups() if word])
+    return calls
 
 
 def _pages(root: Path) -> list[Path]:

@@ -141,7 +141,7 @@ def test_a_bridge_that_does_not_start_says_why(tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGML" + bytes(20))
     with (
-        pytest.raises(module.UnavailableError, match="the bridge did not start: .*Error"),
+        pytest.raises(module.UnavailableError, match=r"the bridge did not start: .*Error"),
         module.running_bridge(broken),
     ):
         pass
@@ -164,7 +164,7 @@ def test_the_head_of_a_gguf_file_is_read(tmp_path: Path) -> None:
         gguf_text("stub.eps") + struct.pack("<If", 6, 0.5),
         gguf_text("tokens") + struct.pack("<IIQ", 9, 8, 2) + gguf_text("a") + gguf_text("bc"),
         gguf_text("scores") + struct.pack("<IIQ", 9, 6, 3) + struct.pack("<3f", 1, 2, 3),
-        gguf_text("flag") + struct.pack("<I?", 7, True),
+        gguf_text("flag") + struct.pack("<IB", 7, 1),
     ]
     tensors = [
         gguf_text("t1") + struct.pack("<IQQIQ", 2, 1000, 2000, 0, 0),

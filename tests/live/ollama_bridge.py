@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Ollama protocol in front of a real inference engine (llama.cpp), on loopback, for live tests.
 
-    python tests/live/ollama_bridge.py --gguf FILE --name smollm2:135m [--port 0]
+    python tests/live/ollama_bridge.py --gguf FILE --name smollm2:135m-instruct-q4_1 [--port 0]
 
 prints ``ready http://127.0.0.1:PORT`` once it listens, and ends on SIGTERM. One slot, one thread
 and no prompt cache, so that the same question gets the same answer. It says honestly what it is
@@ -315,7 +315,7 @@ def main() -> None:
     """Listen on loopback until SIGTERM."""
     parser = argparse.ArgumentParser(description="The Ollama protocol in front of llama.cpp, for live tests.")
     parser.add_argument("--gguf", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="with its tag, for instance smollm2:135m")
+    parser.add_argument("--name", required=True, help="with its tag, for instance smollm2:135m-instruct-q4_1")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--context", type=int, default=4096, help="tokens")
     parser.add_argument("--threads", type=int, default=1, help="more only on an otherwise idle machine")

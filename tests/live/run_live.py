@@ -22,9 +22,10 @@ from typing import IO
 HERE = Path(__file__).resolve().parent
 FETCH = HERE.parent.parent / "scripts" / "fetch_judge_weights.py"
 BRIDGE = HERE / "ollama_bridge.py"
-MODEL_NAME = "smollm2:135m"
+MODEL_NAME = "smollm2:135m-instruct-q4_1"
 OLLAMA_PORT = 11434
 EXIT_ENDPOINT = 7
+EXIT_INTERRUPTED = 130
 _STOP_TIMEOUT_S = 15
 
 
@@ -101,19 +102,22 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def run(command: list[str], url: str) -> int:
-    """Run the command with ``{url}`` replaced and return its exit code."""
+    """Run the command with ``{url}`` replaced and return its exit code; SIGTERM is handed on to it."""
     process = subprocess.Popen([part.replace("{url}", url) for part in command])
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:  # the command got it too and ends in its own way
-            continue
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        while True:
+            try:
+                code = process.wait()
+                return code if code >= 0 else 128 - code  # ended by a signal: as a shell tells it
+            except KeyboardInterrupt:  # the command got it too and ends in its own way
+                continue
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def serve(url: str) -> int:
     """Wait for Ctrl-C or SIGTERM."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"{MODEL_NAME} at {url}; Ctrl-C ends", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         signal.pause()
@@ -129,10 +133,13 @@ def main() -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the bridge never outlives this process
     try:
         gguf = fetch()
         with running_bridge(gguf, port=given.port, threads=given.threads) as url:
             return run(command, url) if command else serve(url)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     except UnavailableError as exc:
         skipped = given.or_skip and exc.exit_code == EXIT_ENDPOINT
         print(f"{'SKIPPED' if skipped else 'not run'}: {exc}", file=sys.stderr)

@@ -311,7 +311,7 @@ def normal_reply(request: dict[str, Any], answer: Callable[[str], str] | None) -
         "load_duration": 1_000_000,
         "prompt_eval_count": max(8, prompt_bytes // BYTES_PER_TOKEN),
         "prompt_eval_duration": 2_000_000_000,
-        "eval_count": max(1, len(content.encode()) // BYTES_PER_TOKEN),
+        "eval_count": max(1, len(content.encode(errors="surrogatepass")) // BYTES_PER_TOKEN),
         "eval_duration": 5_000_000_000,
     }
 

@@ -51,7 +51,10 @@ def rule_text(
 
 
 def policy_text(*rules: str, data_class: str = "synthetic", access: str = "public") -> str:
-    head = f'format: evalsite/policy/v1\ndata_class: {data_class}\naccess: {access}\nowner: evaluation lead\neffective: "2026-12-01"\n'
+    head = (
+        f"format: evalsite/policy/v1\ndata_class: {data_class}\naccess: {access}\n"
+        'owner: evaluation lead\neffective: "2026-12-01"\n'
+    )
     return head + ("rules:\n" + "".join(rules) if rules else "rules: []\n")
 
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writer's end of a ledger's log."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalsite.canonical.jcs import canonical_bytes
+from evalsite.ledger.ed25519 import Signer
+from evalsite.ledger.layout import ENTRIES, log_folder, log_origin
+from evalsite.ledger.ledgercheck import LedgerFacts
+from evalsite.ledger.lines import parse_line
+from evalsite.ledger.merkle import inclusion_proof
+from evalsite.ledger.signedtree import SignedTree
+from evalsite.ledger.tlogproof import TlogProof
+from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
+from evalsite.schema.entries import LOG_ENTRY, LogEntry, RunClosedLogged, RunOpenedLogged
+
+
+class LogWriter:
+    """Appends entries to a ledger's log. The caller holds the ledger's lock.
+
+    Args:
+        project: The project's root folder.
+        ledger: Name of the ledger.
+        signer: The log key.
+    """
+
+    def __init__(self, project: Path, ledger: str, signer: Signer) -> None:
+        self._ledger = ledger
+        origin = log_origin(ledger)
+        self._tree = SignedTree(project / log_folder(ledger), ENTRIES, origin=origin, key_name=origin, signer=signer)
+        self.opened: dict[str, RunOpenedLogged] = {}
+        self.closed: dict[str, RunClosedLogged] = {}
+
+    def load(self, facts: LedgerFacts, lines: list[bytes]) -> None:
+        """Take over a log that was verified; ``lines`` are its signed lines."""
+        self._tree.load(lines, len(lines))
+        self.opened.update(facts.opened)
+        self.closed.update(facts.closed)
+
+    def append(self, entry_type: str, body: Mapping[str, Any], *, now: str) -> LogEntry:
+        """Write one entry; it counts once `sign` has run.
+
+        Raises:
+            InputError: ``body`` does not fit the type.
+        """
+        frame = {
+            "format": "evalsite/log/v1",
+            "ledger": self._ledger,
+            "seq": self._tree.lines.size,
+            "prev": self._tree.lines.prev,
+            "recorded_at": now,
+            "type": entry_type,
+        }
+        entry = parse_line(canonical_bytes({**body, **frame}), LOG_ENTRY, MAX_LOG_ENTRY_BYTES)
+        self._tree.append(canonical_bytes(entry.plain()))
+        if isinstance(entry, RunOpenedLogged):
+            self.opened[entry.run] = entry
+        elif isinstance(entry, RunClosedLogged):
+            self.closed[entry.run] = entry
+        return entry
+
+    def sign(self) -> None:
+        """Sign the root over all entries.
+
+        Raises:
+            IntegrityError: The disk holds other entries than were written; nothing was signed.
+        """
+        self._tree.sign(whole=True)
+
+    def proof(self, index: int) -> bytes:
+        """Return the proof of an entry under the newest checkpoint."""
+        return TlogProof(index, inclusion_proof(self._tree.lines.leaves, index), self._tree.note()).to_bytes()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._tree.close()

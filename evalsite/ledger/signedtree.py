@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tree that is written: its lines, and the checkpoints over them."""
+
+from pathlib import Path
+
+from evalsite.ledger.checkpoint import Checkpoint, sign_checkpoint
+from evalsite.ledger.ed25519 import Signer
+from evalsite.ledger.layout import CHECKPOINT, note_name
+from evalsite.ledger.lines import LineLog
+from evalsite.storage import create_same, ensure_folder, replace
+
+
+class SignedTree:
+    """Lines of a folder with their checkpoints.
+
+    Args:
+        folder: The run's or log's folder.
+        kind: ``events`` or ``entries``.
+        origin: The checkpoints' origin.
+        key_name: The log key's name.
+        signer: The log key.
+    """
+
+    def __init__(self, folder: Path, kind: str, *, origin: str, key_name: str, signer: Signer) -> None:
+        self._folder = folder
+        self._origin = origin
+        self._key_name = key_name
+        self._signer = signer
+        self._kind = kind
+        self.lines = LineLog(folder, kind)
+        self.signed = 0
+
+    def load(self, lines: list[bytes], signed: int) -> None:
+        """Take over lines on disk, of which the first ``signed`` are covered by a checkpoint."""
+        self.lines.load(lines)
+        self.signed = signed
+
+    def append(self, line: bytes) -> None:
+        """Write one line and wait for the disk."""
+        if not self.lines.size:
+            ensure_folder(self._folder / self._kind)
+        self.lines.append(line)
+
+    def sign(self, *, whole: bool = False) -> None:
+        """Sign the root over all lines, after hashing them from disk again.
+
+        Args:
+            whole: Hash all segments again, not only the last.
+
+        Raises:
+            IntegrityError: The disk holds other lines than were written; nothing was signed.
+        """
+        self.lines.check_disk(whole=whole)
+        note = self.note()
+        ensure_folder(self._folder / "checkpoints")
+        create_same(self._folder / note_name(self.lines.size), note)
+        replace(self._folder / CHECKPOINT, note)
+        self.signed = self.lines.size
+
+    def note(self) -> bytes:
+        """Return the signed note over all lines; the same lines give the same bytes."""
+        checkpoint = Checkpoint(self._origin, self.lines.size, self.lines.frontier.root())
+        return sign_checkpoint(checkpoint, self._key_name, self._signer)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.lines.close()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job through the command line: campaign, record, verification, gate."""
+
+import json
+
+import pytest
+from support.cli import new_project
+
+FIXTURE = "corpora/support-behaviors-v1/campaigns/fixture.yaml"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project with one sealed fixture run named ``first``."""
+    made = new_project(tmp_path_factory.mktemp("loop"))
+    made.ok("run", FIXTURE, "--run-id", "first")
+    return made
+
+
+def test_fixture_run_verifies_and_passes_its_gate(project):
+    assert "Intact" in project.ok("verify").out
+    gate = project.ok("gate", "first")
+    assert "fixture gate       passed" in gate.out
+    assert "not applicable: no model was asked" in gate.out
+
+
+def test_gate_json_holds_the_same_facts(project):
+    facts = json.loads(project.ok("gate", "first", "--json").out)
+    assert facts["fixture_gate"] == "passed"
+    assert facts["model_gate"] == "not applicable"
+    assert facts["calibration_passed"] is None
+    assert (facts["expected"], facts["observed"]) == (16, 16)
+    assert facts["evidence_level"] == "A1"
+
+
+def test_verify_json_counts_every_step(project):
+    facts = json.loads(project.ok("verify", "first", "--json").out)
+    assert facts["exit_code"] == 0
+    assert all(check["checked"] > 0 for check in facts["checks"] if check["area"] == "integrity")
+
+
+def test_without_the_pin_the_level_is_below_what_the_ledger_asks(project, tmp_path):
+    """A0 is said in words, and is not enough where A1 is asked."""
+    stranger = type(project)(project.root, tmp_path / "no-keys")
+    verified = stranger.evalsite("verify")
+    assert verified.code == 5
+    assert "A0" in verified.out
+    assert stranger.evalsite("gate", "first").code == 5
+
+
+def test_a_stated_root_key_pins_and_a_wrong_one_is_an_integrity_failure(project, tmp_path):
+    stranger = type(project)(project.root, tmp_path / "no-keys")
+    listed = project.ok("keys", "list").out
+    fingerprint = next(word for word in listed.split() if word.startswith("sha256:"))
+    assert stranger.evalsite("verify", "--root-key", f"test={fingerprint}").code == 0
+    assert stranger.evalsite("verify", "--root-key", f"test=sha256:{'0' * 64}").code == 4
+
+
+SCRIPTED = {
+    "contract-error": ({"case_id": "MISSING", "role": "candidate", "text": "Of course!"}, "a reply broke its contract"),
+    "missing-answer": (
+        {"case_id": "MISSING", "role": "candidate", "fault": "missing"},
+        "the endpoint delivered no content",
+    ),
+    "timeout": ({"case_id": "MISSING", "role": "candidate", "fault": "timeout"}, "no usable reply came (ReadTimeout)"),
+    "judge-timeout": (
+        {"case_id": "MISSING", "role": "judge", "fault": "timeout"},
+        "no usable reply came (ReadTimeout)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_one_failure_refuses_with_its_own_reason(project, name):
+    """R50-R57: exit 3, and the reason names the trials."""
+    reply, words = SCRIPTED[name]
+    role = {"endpoint": {"kind": "fixture", "replies": [reply]}}
+    path = project.campaign(name, **{reply["role"]: role})
+    project.ok("run", path, "--run-id", name)
+    refused = project.evalsite("gate", name)
+    assert refused.code == 3
+    assert words in refused.out
+    assert "MISSING #1, MISSING #2" in refused.out
+    side = "Judge (not the candidate's failure)" if reply["role"] == "judge" else "Candidate:"
+    assert side in refused.out
+    assert project.evalsite("verify", name).code == 0
+
+
+def test_an_empty_campaign_is_recorded_and_refused(project):
+    """R51."""
+    project.ok("run", project.campaign("nothing", cases=[]), "--run-id", "nothing")
+    refused = project.evalsite("gate", "nothing")
+    assert refused.code == 3
+    assert "the campaign planned no case [R51]" in refused.out
+
+
+def test_an_unreachable_server_is_exit_7_and_writes_nothing(project):
+    role = {"endpoint": {"kind": "ollama", "host": "http://127.0.0.1:9", "model_name": "none"}}
+    before = sorted(path.name for path in (project.root / "runs").iterdir())
+    failed = project.evalsite("run", project.campaign("unreachable", candidate=role, judge=role))
+    assert failed.code == 7
+    assert sorted(path.name for path in (project.root / "runs").iterdir()) == before
+    assert project.evalsite("verify").code == 0
+
+
+def test_an_unknown_run_is_an_input_error(project):
+    assert project.evalsite("gate", "no-such-run").code == 2
+    assert project.evalsite("verify", "no-such-run").code == 2
+
+
+def test_change_of_private_fields_leaves_the_candidate_messages_alone(project):
+    """R7, through the command line: digests of what the candidate is sent stay equal."""
+    corpus = project.root / "corpora" / "support-behaviors-v1" / "corpus.yaml"
+    before = json.loads(project.ok("corpus", "show", "support-behaviors-v1", "--json").out)
+    original = corpus.read_bytes()
+    try:
+        changed = original.decode("utf-8")
+        for case in before["cases"]:
+            changed = changed.replace(f"id: {case['case_id']}\n", f"id: {case['case_id']}-CHANGED\n")
+        changed = changed.replace("expected_action: clarify", "expected_action: abstain")
+        changed = changed.replace("critical: true", "critical: false")
+        corpus.write_bytes(changed.encode("utf-8"))
+        after = json.loads(project.ok("corpus", "show", "support-behaviors-v1", "--json").out)
+    finally:
+        corpus.write_bytes(original)
+    assert after["fingerprint"] != before["fingerprint"]
+    messages = [[case["candidate_message"] for case in facts["cases"]] for facts in (before, after)]
+    assert messages[0] == messages[1]
