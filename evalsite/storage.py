@@ -119,8 +119,8 @@ def remove(path: Path) -> None:
         os.fsync(folder)
 
 
-def move_folder(source: Path, target: Path) -> None:
-    """Give a folder another name on the same file system and make that last.
+def move(source: Path, target: Path) -> None:
+    """Give a file or folder another place on the same file system and make that last.
 
     Raises:
         UndecidedError: The operating system refused.

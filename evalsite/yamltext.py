@@ -226,7 +226,7 @@ class _Builder:
         self._levels.append(_Level(container, path))
 
     def _take_scalar(self, event: ScalarEvent) -> None:
-        plain = event.style is None or not event.style
+        plain = not event.style
         if self._awaits_key():
             self._take_key(event, plain=plain)
         else:
@@ -234,12 +234,11 @@ class _Builder:
             self._add(self._plain_value(event, text) if plain else text, event)
 
     def _take_key(self, event: ScalarEvent, *, plain: bool) -> None:
-        key = self._checked_text(event)
+        key, level = self._checked_text(event), self._levels[-1]
         if plain and key == "<<":
             self._refuse(event, "expected plain keys, got the merge key <<", "no merge keys")
         if plain and not isinstance(self._plain_value(event, key), str):
             self._refuse(event, f"expected a text key, got {shorten(key, 60)}", "text keys only", quote=True)
-        level = self._levels[-1]
         if key in level.container:
             self._refuse(event, f"expected every key once, got {shorten(key, 60)} twice", "no duplicate keys")
         level.key = key
@@ -266,6 +265,9 @@ class _Builder:
 
     def _checked_text(self, event: ScalarEvent) -> str:
         text = str(event.value)
+        if _SURROGATE.search(text):
+            # JSON escapes a character beyond the basic plane as two halves (RFC 8259 §7); YAML reads them singly.
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         if found := _SURROGATE.search(text):
             self._refuse(event, f"expected Unicode text, got the lone surrogate U+{ord(found.group()):04X}", "RFC 7493")
         return text

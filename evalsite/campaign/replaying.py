@@ -26,7 +26,9 @@ def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
         call = record.candidate_call if role is Role.CANDIDATE else record.judge_call
         if call is not None:
             recorded.setdefault(call.prompt_digest, []).append(_reply(run, call))
-    return ReplayEndpoint(replay_identity(planned.identity, run.run_id), recorded)
+    said = planned.identity.raw
+    raw = None if said is None else run.blob(said)
+    return ReplayEndpoint(replay_identity(planned.identity, run.run_id), recorded, raw=raw)
 
 
 def _reply(run: TrustedRun, call: Call) -> RecordedReply:

@@ -12,6 +12,7 @@ import click
 from evalsite.campaign.execute import Clock
 from evalsite.errors import InputError
 from evalsite.ledger.keys import read_pins
+from evalsite.schema.checks import Level
 
 PROJECT_MARK = "mkdocs.yml"
 
@@ -79,6 +80,12 @@ root_key_option = click.option(
     metavar="LEDGER=FINGERPRINT",
     help="Trust this root key for a ledger (repeatable). Keys of your own keystore are trusted anyway.",
 )
+minimum_level_option = click.option(
+    "--minimum-level",
+    type=click.Choice([Level.A0.value, Level.A1.value]),
+    default=Level.A0.value,
+    help="Ask for at least this evidence level, whatever a ledger itself asks for.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON on stdout.")
 ledger_option = click.option("--ledger", metavar="NAME", help="Which ledger, if you hold keys of several.")
 
@@ -90,3 +97,8 @@ def all_pins(root_keys: Iterable[str]) -> dict[str, str]:
     """
     stated = [*os.environ.get("EVALSITE_ROOT_KEYS", "").split(), *root_keys]
     return {**read_pins(keystore_folder()), **parse_pins(stated)}
+
+
+def stricter(asked: Level | None, stated: str) -> Level:
+    """Return the higher of what a ledger asks for and what the caller states."""
+    return max(asked or Level.A0, Level(stated), key=lambda level: level.value)

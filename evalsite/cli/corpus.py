@@ -8,10 +8,11 @@ import click
 from evalsite.campaign.casebook import CaseBook
 from evalsite.cli import output
 from evalsite.cli.context import find_project, json_option
+from evalsite.cli.reports import REPORTS, CorpusCheckReport, CorpusShowReport
 from evalsite.corpus.diff import diff_corpora
 from evalsite.corpus.lint import check_corpus
 from evalsite.corpus.load import LoadedCorpus, campaign_files, load_campaign, load_corpus
-from evalsite.corpus.schemas import schemas
+from evalsite.corpus.schemas import DIALECT, schemas
 from evalsite.errors import InputError
 from evalsite.schema.base import Severity
 from evalsite.schema.corpus import BinaryCase
@@ -39,13 +40,14 @@ def check(names: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - clic
             (loaded.corpus.name, loaded.corpus.protocol.value, len(loaded.corpus.cases), len(campaigns), len(found))
         )
     if as_json:
-        output.say_json(
+        output.say_report(
+            CorpusCheckReport,
             {
                 "corpora": [
                     dict(zip(("name", "protocol", "cases", "campaigns", "findings"), row, strict=True)) for row in rows
                 ],
                 "findings": [finding.plain() for finding in findings],
-            }
+            },
         )
     else:
         output.say_table(("corpus", "protocol", "cases", "campaigns", "findings"), rows)
@@ -66,14 +68,15 @@ def show(name: str, as_json: bool) -> None:  # noqa: FBT001
     ]
     if as_json:
         keys = ("case_id", "fingerprint", "candidate_message")
-        output.say_json(
+        output.say_report(
+            CorpusShowReport,
             {
                 "name": loaded.corpus.name,
                 "version": loaded.corpus.version,
                 "protocol": loaded.corpus.protocol.value,
                 "fingerprint": loaded.fingerprint,
                 "cases": [dict(zip(keys, row, strict=True)) for row in rows],
-            }
+            },
         )
         return
     output.say_facts(
@@ -103,8 +106,9 @@ def diff(before: str, after: str) -> None:
 @corpus.command()
 @click.argument("kind", required=False)
 def schema(kind: str | None) -> None:
-    """Print the JSON Schema of one kind of file; without a kind, list the kinds."""
-    known = schemas()
+    """Print the JSON Schema of one kind of file or `--json` report; without a kind, list them."""
+    reports = {name: {"$schema": DIALECT, **contract.model_json_schema()} for name, contract in REPORTS.items()}
+    known = schemas() | reports
     if kind is None:
         for name in known:
             output.say(name)

@@ -6,7 +6,8 @@ import click
 from evalsite.campaign.project import below_minimum, load_run
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.cli import output
-from evalsite.cli.context import all_pins, find_project, json_option, root_key_option
+from evalsite.cli.context import all_pins, find_project, json_option, minimum_level_option, root_key_option, stricter
+from evalsite.cli.reports import GateReport
 from evalsite.errors import UndecidedError
 from evalsite.judging.gates import Decision, GateState
 from evalsite.schema.outcome import Mode
@@ -22,8 +23,14 @@ _SIDES = {
 @click.command()
 @click.argument("run")
 @root_key_option
+@minimum_level_option
 @json_option
-def gate(run: str, root_keys: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - click hands flags over by name
+def gate(
+    run: str,
+    root_keys: tuple[str, ...],
+    minimum_level: str,
+    as_json: bool,  # noqa: FBT001 - click hands flags over by name
+) -> None:
     """Recompute the decision over RUN from its verified record.
 
     Exit 0 when the gate of the run's mode passed, 3 when it refused, 5 when nothing is decided.
@@ -31,12 +38,13 @@ def gate(run: str, root_keys: tuple[str, ...], as_json: bool) -> None:  # noqa: 
     trusted = load_run(find_project(), run, pins=all_pins(root_keys))
     code = exit_code(trusted)
     if as_json:
-        output.say_json(decision_facts(trusted, code))
+        output.say_report(GateReport, decision_facts(trusted, code))
     else:
         _print(trusted)
-    if below_minimum(trusted.level, trusted.minimum_level):
+    minimum = stricter(trusted.minimum_level, minimum_level)
+    if below_minimum(trusted.level, minimum):
         raise UndecidedError(
-            f"expected evidence of level {trusted.minimum_level.value}, this verifier has {trusted.level.value}",
+            f"expected evidence of level {minimum.value}, this verifier has {trusted.level.value}",
             at=f"runs/{run}",
             advice=f"Pin the root key: --root-key {trusted.ledger}=FINGERPRINT (get it from the key holder).",
         )

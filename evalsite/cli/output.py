@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from evalsite.schema.base import StrictModel
+
 _COLOURS = {
     "ok": "green",
     "passed": "green",
@@ -29,6 +31,11 @@ def note(text: str) -> None:
 def say_json(value: object) -> None:
     """Write a JSON value to stdout, keys sorted, readable."""
     click.echo(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True))
+
+
+def say_report(contract: type[StrictModel], facts: object) -> None:
+    """Write the facts of a reporting command to stdout as JSON, under their published contract."""
+    say_json(contract.from_value(facts).plain())
 
 
 def say_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

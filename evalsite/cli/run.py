@@ -15,6 +15,7 @@ from evalsite.campaign.session import Host, resume_run, start_run
 from evalsite.cli import output
 from evalsite.cli.context import find_project, host_clock, json_option, keystore_folder, ledger_option
 from evalsite.cli.progress import Watcher, watcher
+from evalsite.cli.reports import RunReport
 from evalsite.corpus.load import LoadedCampaign, load_campaign
 from evalsite.errors import InputError, UndecidedError
 from evalsite.ledger.keys import read_pins, usable_ledgers
@@ -50,7 +51,7 @@ def run(
         _sit(project, keystore, chosen, loaded, name, judge_model, resume=bool(resumed), watch=watch)
     facts = {"run": name, "ledger": chosen, "record": f"runs/{name}", "statuses": watch.counts}
     if as_json:
-        output.say_json(facts)
+        output.say_report(RunReport, facts)
         return
     output.say(f"run     {name}")
     output.say(f"record  runs/{name}  (sealed, logged in {chosen})")

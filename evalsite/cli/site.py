@@ -12,6 +12,7 @@ import click
 from evalsite.campaign.project import load_project
 from evalsite.cli import output
 from evalsite.cli.context import all_pins, find_project, host_clock, json_option, root_key_option
+from evalsite.cli.reports import BuildReport as BuildFacts
 from evalsite.errors import InputError
 from evalsite.site.build import BuildReport, build_site
 from evalsite.site.gather import gather
@@ -37,7 +38,8 @@ def build(
     target = site_dir or project / SITE_FOLDER
     report = build_project(project, target, all_pins(root_keys))
     if as_json:
-        output.say_json(
+        output.say_report(
+            BuildFacts,
             {
                 "site": str(target),
                 "pages": report.pages,
@@ -45,7 +47,7 @@ def build(
                 "written": report.written,
                 "removed": report.removed,
                 "digest": report.digest,
-            }
+            },
         )
         return
     output.say(f"site    {target / 'index.html'}")

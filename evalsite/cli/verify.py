@@ -5,7 +5,15 @@ import click
 
 from evalsite.campaign.project import ProjectState, RunState, below_minimum, inspect_project, inspect_run
 from evalsite.cli import output
-from evalsite.cli.context import all_pins, find_project, json_option, root_key_option
+from evalsite.cli.context import (
+    all_pins,
+    find_project,
+    json_option,
+    minimum_level_option,
+    root_key_option,
+    stricter,
+)
+from evalsite.cli.reports import VerifyReport
 from evalsite.schema.checks import Area, Check, Level
 
 LEVEL_WORDS = {
@@ -20,8 +28,14 @@ LEVEL_WORDS = {
 @click.command()
 @click.argument("run", required=False)
 @root_key_option
+@minimum_level_option
 @json_option
-def verify(run: str | None, root_keys: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - click hands flags over by name
+def verify(
+    run: str | None,
+    root_keys: tuple[str, ...],
+    minimum_level: str,
+    as_json: bool,  # noqa: FBT001 - click hands flags over by name
+) -> None:
     """Check the whole trail, or RUN with its ledger.
 
     Exit 0 when everything holds, 4 on an integrity failure, 5 when a run is open, something is
@@ -34,10 +48,11 @@ def verify(run: str | None, root_keys: tuple[str, ...], as_json: bool) -> None: 
     else:
         one = inspect_run(project, run, pins=pins)
         named, levels = [(f"run {run}", check) for check in one.checks], _run_levels(one)
+    levels = {name: (level, stricter(asked, minimum_level)) for name, (level, asked) in levels.items()}
     verdicts = {area: _verdict([check for _, check in named if check.area is area]) for area in Area}
     code = _exit_code(verdicts, levels)
     if as_json:
-        output.say_json(_facts(named, levels, verdicts, code))
+        output.say_report(VerifyReport, _facts(named, levels, verdicts, code))
     else:
         _print(named, levels, verdicts, code)
     raise SystemExit(code)
@@ -47,7 +62,7 @@ def _verdict(checks: list[Check]) -> str:
     if any(check.findings for check in checks):
         return "FAILED"
     # A step that looked at nothing has not held: an empty trail is never in order.
-    return "holds" if any(check.checked for check in checks) else "nothing checked"
+    return "holds" if checks and all(check.holds for check in checks) else "nothing checked"
 
 
 def _ledger_levels(state: ProjectState) -> dict[str, tuple[Level, Level | None]]:

@@ -34,13 +34,16 @@ def read_regular(path: Path, *, name: str, max_bytes: int) -> bytes:
         descriptor = os.open(path, flags)
     except OSError as exc:
         raise InputError(f"expected a readable file, got: {exc.strerror}", at=name, rule="corpus files") from exc
-    with os.fdopen(descriptor, "rb") as stream:
-        found = os.fstat(stream.fileno())
+    try:
+        found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise InputError("expected a regular file, got something else", at=name, rule="corpus files")
         if found.st_size > max_bytes:
             raise InputError(f"expected at most {max_bytes} bytes, got {found.st_size}", at=name, rule="size limit")
-        return stream.read(max_bytes + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            return stream.read(max_bytes + 1)
+    finally:
+        os.close(descriptor)
 
 
 def read_document(path: Path, *, name: str) -> tuple[bytes, YamlDocument]:

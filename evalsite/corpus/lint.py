@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from evalsite.corpus import lint_binary, lint_labelled
 from evalsite.corpus.crosscheck import folded
 from evalsite.corpus.findings import error, ordered, warning
+from evalsite.corpus.lint_translation import check_translation
 from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus, load_corpus
-from evalsite.errors import InputError, shorten
+from evalsite.errors import InputError
 from evalsite.schema.base import Finding
 from evalsite.schema.corpus import BinaryCorpus, EvidenceCorpus, GradedCorpus
 
@@ -39,49 +40,6 @@ def check_corpus(loaded: LoadedCorpus) -> list[Finding]:
     findings += lint_labelled.check_label_sets(loaded)
     if corpus.translation_of is not None:
         findings += _check_against_original(loaded, corpus.translation_of)
-    return ordered(findings)
-
-
-def check_translation(loaded: LoadedCorpus, original: LoadedCorpus) -> list[Finding]:
-    """Return where a translation differs from its original in anything but its texts.
-
-    Ids and their order, tags, flags, criticality and expected actions must be the same; texts of a
-    case must differ (an untranslated text stays behind silently otherwise).
-    """
-    findings = []
-    at = loaded.place(CORPUS_FILE, "cases")
-    ours, theirs = loaded.corpus, original.corpus
-    if ours.translation_of != theirs.name:
-        place = loaded.place(CORPUS_FILE, "translation_of")
-        findings.append(
-            error("translation-of", place, message=f"expected a translation of {theirs.name}", rule="translations")
-        )
-    if ours.version != theirs.version:
-        place = loaded.place(CORPUS_FILE, "version")
-        findings.append(
-            error(
-                "translation-version", place, message=f"expected version {shorten(theirs.version)}", rule="translations"
-            )
-        )
-    if [case.id for case in ours.cases] != [case.id for case in theirs.cases]:
-        findings.append(
-            error(
-                "translation-ids",
-                at,
-                message=f"expected the case ids of {theirs.name}, in their order",
-                rule="translations",
-            )
-        )
-        return ordered(findings)
-    if not isinstance(ours, BinaryCorpus) or not isinstance(theirs, BinaryCorpus):
-        findings.append(
-            error(
-                "translation-protocol", at, message="expected two corpora of the binary protocol", rule="translations"
-            )
-        )
-        return ordered(findings)
-    for index in range(len(ours.cases)):
-        findings += lint_binary.check_translated_case(loaded, index, ours.cases[index], theirs.cases[index])
     return ordered(findings)
 
 

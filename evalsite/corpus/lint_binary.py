@@ -52,30 +52,6 @@ def private_texts(case: BinaryCase) -> dict[str, str]:
     }
 
 
-def check_translated_case(loaded: LoadedCorpus, index: int, ours: BinaryCase, theirs: BinaryCase) -> Iterator[Finding]:
-    """Yield where one translated case differs in more than its texts, or not at all in one of them."""
-    place = _Place(loaded, index)
-    for name in ("tags", "critical", "expected_action", "must_refuse"):
-        if getattr(ours, name) != getattr(theirs, name):
-            yield place.error(
-                "translation-differs", name, message=f"{name} differs from the original", rule="translations"
-            )
-    for control in ("positive_reference", "negative_counterexample"):
-        for flag in ("action", "refused"):
-            if getattr(getattr(ours, control), flag) != getattr(getattr(theirs, control), flag):
-                message = f"{control}.{flag} differs from the original"
-                yield place.error("translation-differs", f"{control}.{flag}", message=message, rule="translations")
-    if len(ours.input.context) != len(theirs.input.context):
-        message = "the number of documents differs from the original"
-        yield place.error("translation-differs", "input.context", message=message, rule="translations")
-    if (ours.caveat is None) != (theirs.caveat is None):
-        yield place.error("translation-differs", "caveat", message="a caveat is missing or added", rule="R113")
-    originals = private_texts(theirs) | {"input.message": theirs.input.message, "title": theirs.title}
-    for path, text in (private_texts(ours) | {"input.message": ours.input.message, "title": ours.title}).items():
-        if text == originals[path]:
-            yield place.error("not-translated", path, message="the text is that of the original", rule="translations")
-
-
 class _Place:
     """Makes findings about the fields of one case."""
 

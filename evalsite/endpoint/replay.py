@@ -35,7 +35,7 @@ def replay_identity(recorded: Identity, run: str) -> Identity:
         recorded: The identity in the plan of the replayed run.
         run: The id of that run.
     """
-    return recorded.model_copy(update={"endpoint_kind": "replay", "replayed_run": run})
+    return recorded.model_copy(update={"endpoint_kind": "replay", "replayed_run": run, "raw": None})
 
 
 class ReplayEndpoint:
@@ -45,15 +45,19 @@ class ReplayEndpoint:
         identity: See `replay_identity`.
         recorded: Digest of the exact prompt (`evalsite.canonical.digest.digest_text`) to the
             replies to it, in the order of the record: repetitions of a case share a prompt.
+        raw: What the recorded endpoint said of itself, to be kept with the new run as well.
     """
 
-    def __init__(self, identity: Identity, recorded: Mapping[str, Sequence[RecordedReply]]) -> None:
+    def __init__(
+        self, identity: Identity, recorded: Mapping[str, Sequence[RecordedReply]], *, raw: bytes | None = None
+    ) -> None:
         self._identity = identity
+        self._raw = raw
         self._waiting = {prompt: iter(tuple(replies)) for prompt, replies in recorded.items()}
 
     async def describe(self) -> Description:
         """Return the identity; nothing is asked."""
-        return Description(identity=self._identity, raw=None)
+        return Description(identity=self._identity, raw=self._raw)
 
     async def ask(self, ask: Ask) -> Reply:
         """Give the next recorded reply to this prompt; ``NotRecorded`` when there is none (left)."""

@@ -194,7 +194,8 @@ def _control_reasons(controls: Sequence[tuple[Trial, Result]]) -> Iterator[Reaso
                 else "the judge rejected a positive reference"
             )
             code = "calibration-false-pass" if accepted_negative else "calibration-false-fail"
-            found.setdefault((code, message, "R53, R68"), []).append(trial.label())
+            rule = "R53, R68" if accepted_negative else "R53, R67"
+            found.setdefault((code, message, rule), []).append(trial.label())
         elif result.status is not Status.PASSED:
             code, message, _ = _UNAVAILABLE[result.status]
             kind = f" ({result.error_type})" if result.error_type else ""

@@ -30,6 +30,9 @@ NOTE_FILE = re.compile(r"checkpoints/(0|[1-9][0-9]{0,18})\.note", re.ASCII)
 BLOB_FILE = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 QUARANTINE_FILE = re.compile(r"quarantine/(0|[1-9][0-9]{0,18})\.bin", re.ASCII)
 KEYRING_FILE = re.compile(r"keyring/([0-9]{3,})\.dsse\.json", re.ASCII)
+RUN_FOLDERS = re.compile(r"events|checkpoints|proofs|quarantine|blobs(/[0-9a-f]{2})?")
+LOG_FOLDERS = re.compile(r"entries|checkpoints")
+TRUST_FOLDERS = re.compile(r"keyring")
 _FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 

@@ -12,7 +12,9 @@ from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
     KEYRING_FILE,
+    LOG_FOLDERS,
     NOTE_FILE,
+    TRUST_FOLDERS,
     keyring_name,
     log_folder,
     log_origin,
@@ -26,6 +28,7 @@ from evalsite.ledger.steps import (
     Notes,
     Step,
     Walked,
+    check_folders,
     check_notes,
     open_folder,
     require_notes,
@@ -129,6 +132,7 @@ class _LedgerCheck:
             with step.item("keys.derived", trust.at(name)):
                 if trust.read(name, _MAX_DERIVED_BYTES) != data:
                     raise IntegrityError("expected what follows from the keyring", rule="run-record §3")
+        check_folders(step, trust, TRUST_FOLDERS)
         for name in trust.tree.files:
             if name not in expected and not KEYRING_FILE.fullmatch(name):
                 step.find("keys.unknown", trust.at(name), "expected no other file here", "run-record §2")
@@ -136,6 +140,7 @@ class _LedgerCheck:
 
     def _check_log_files(self, log: Folder, step: Step) -> None:
         segments, _ = segment_files(ENTRIES, log.tree.files)
+        check_folders(step, log, LOG_FOLDERS)
         known = {CHECKPOINT, *segments}
         for name in log.tree.files:
             step.checked += 1

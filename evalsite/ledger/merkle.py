@@ -103,7 +103,7 @@ def verify_inclusion(leaf: bytes, proof: Sequence[bytes], *, index: int, size: i
     """
     if not 0 <= index < size:
         raise IntegrityError(f"expected an index below {size}, found {index}", rule="RFC 9162 §2.1.3.2")
-    _check_length(proof)
+    _check_length(proof, leaf, root)
     at, last, node = index, size - 1, leaf
     for sibling in proof:
         if last == 0:
@@ -164,11 +164,11 @@ def _climb(path: Sequence[bytes], at: int, last: int) -> tuple[bytes, bytes, int
     return old, new, last
 
 
-def _check_length(proof: Sequence[bytes]) -> None:
+def _check_length(proof: Sequence[bytes], *ends: bytes) -> None:
     if len(proof) > MAX_PROOF_HASHES:
         raise IntegrityError(f"expected at most {MAX_PROOF_HASHES} hashes, found {len(proof)}", rule="proof length")
-    if any(len(item) != HASH_BYTES for item in proof):
-        raise IntegrityError("expected hashes of 32 bytes in a proof", rule="RFC 6962 §2.1")
+    if any(len(item) != HASH_BYTES for item in (*proof, *ends)):
+        raise IntegrityError("expected hashes of 32 bytes, in a proof and at its ends", rule="RFC 6962 §2.1")
 
 
 def _split(size: int) -> int:

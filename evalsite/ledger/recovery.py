@@ -113,8 +113,9 @@ def set_aside(project: Path, run_id: str, kept: int) -> Recovery:
 def set_aside_blobs(project: Path, run_id: str, events: Iterable[Event]) -> None:
     """Move blobs that no kept event names out of the run: their event was never written whole.
 
-    A blob is stored before the event that names it, so that a crash between the two leaves it behind.
-    It is kept under ``.evalsite``, where nothing counts as evidence.
+    A blob is stored before the event that names it, so that a crash or a cancellation between the two
+    leaves it behind. A record names every byte that it holds, so it cannot stay; it is kept under
+    ``.evalsite``, where nothing counts as evidence.
     """
     named = {blob_name(digest) for event in events for digest in blobs_of(event)}
     folder = project / run_folder(run_id)

@@ -18,6 +18,7 @@ from evalsite.ledger.layout import (
     PROOF_CLOSED,
     PROOF_OPENED,
     QUARANTINE_FILE,
+    RUN_FOLDERS,
     STATEMENT,
     blob_name,
     log_origin,
@@ -37,6 +38,7 @@ from evalsite.ledger.steps import (
     Notes,
     Step,
     Walked,
+    check_folders,
     check_notes,
     open_folder,
     require_notes,
@@ -109,6 +111,7 @@ class _RunCheck:
 
     def _check_files(self, folder: Folder, step: Step) -> None:
         segments, _ = segment_files(EVENTS, folder.tree.files)
+        check_folders(step, folder, RUN_FOLDERS)
         known = {CHECKPOINT, STATEMENT, PROOF_OPENED, PROOF_CLOSED, *segments}
         for name in folder.tree.files:
             step.checked += 1

@@ -27,7 +27,7 @@ from evalsite.ledger.layout import (
 from evalsite.ledger.lines import digest_of_leaf, parse_line, read_segments
 from evalsite.ledger.logwriter import LogWriter
 from evalsite.ledger.order import RunOrder
-from evalsite.ledger.recovery import Found
+from evalsite.ledger.recovery import Found, set_aside_blobs
 from evalsite.ledger.signedtree import SignedTree
 from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, statement_payload
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, SEGMENT_LINES
@@ -180,6 +180,7 @@ class RunWriter:
         if closed is None:
             message = "expected run.closed before the seal"
             raise ValueError(message)
+        set_aside_blobs(self._desk.project, self.run_id, self._events)
         self._tree.sign(whole=True)
         sealed = self._sealed()
         payload = statement_payload(self._opened(), closed, sealed)

@@ -2,6 +2,7 @@
 """What the steps of a verification share: counting, reading by relative path, notes, lines."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,6 +104,13 @@ def open_folder(project: Path, name: str, step: Step) -> Folder | None:
     for oddity in tree.oddities:
         step.find(oddity.code, f"{name}/{oddity.path}", oddity.message, "run-record §2")
     return Folder(project, name, tree)
+
+
+def check_folders(step: Step, folder: Folder, known: re.Pattern[str]) -> None:
+    """Find every folder that has no business here, empty or not."""
+    for name in folder.tree.folders:
+        if not known.fullmatch(name):
+            step.find("tree.folder", folder.at(name), "expected no folder of this name here", "run-record §2")
 
 
 @dataclass(slots=True)

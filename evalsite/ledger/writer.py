@@ -40,7 +40,7 @@ from evalsite.ledger.recovery import Found, Recovery, claimed_ledger, find_run, 
 from evalsite.ledger.runwriter import Desk, RunWriter
 from evalsite.schema.bounds import SEGMENT_LINES
 from evalsite.schema.entries import Event
-from evalsite.storage import create_same, ensure_folder, lock, move_folder, replace, sweep
+from evalsite.storage import create_same, ensure_folder, lock, move, replace, sweep
 
 __all__ = ["LedgerWriter", "Recovery", "RunWriter", "found_ledger", "open_ledger", "usable_ledgers"]
 
@@ -214,7 +214,7 @@ class LedgerWriter:
         number = 1
         while (target / f"{run_id}-{number}").exists():
             number += 1
-        move_folder(folder, target / f"{run_id}-{number}")
+        move(folder, target / f"{run_id}-{number}")
 
 
 def _verified(project: Path, ledger: str) -> LedgerFacts:

@@ -37,9 +37,12 @@ def _boxed(title: str, body: Html, css: str = "") -> Html:
 
 
 def _binary(case: BinaryCase) -> Html:
-    expected = f"{case.expected_action.value}, {'must refuse' if case.must_refuse else 'must not refuse'}"
+    expected = f"{case.expected_action.value}, with the refused flag {'true' if case.must_refuse else 'false'}"
     pieces = [
-        _boxed("What the candidate was given, and nothing else", join((parts.prose(case.input.message), _context(case.input.context)))),
+        _boxed(
+            "What the candidate was given, and nothing else",
+            join((parts.prose(case.input.message), _context(case.input.context))),
+        ),
         el(
             "div",
             _boxed("Required", parts.prose(case.required_behavior), "es-required"),
@@ -58,7 +61,10 @@ def _binary(case: BinaryCase) -> Html:
     if case.must_refuse:
         pieces.append(
             parts.note(
-                "Passed on this case means that the answer refused correctly. It doesn't mean that the request is permitted.",
+                (
+                    "Passed on this case means that the answer refused correctly. It doesn't mean that the request "
+                    "is permitted."
+                ),
                 title="A request to be refused.",
             )
         )
@@ -71,7 +77,8 @@ def _context(items: Sequence[ContextItem]) -> Html:
     if not items:
         return EMPTY
     return join(
-        el("div", el("h4", text("Supplied context: "), parts.foreign(item.title)), parts.prose(item.text)) for item in items
+        el("div", el("h4", text("Supplied context: "), parts.foreign(item.title)), parts.prose(item.text))
+        for item in items
     )
 
 
@@ -121,7 +128,9 @@ def card_box(card: Card) -> Html:
         parts.prose(card.head),
         el("h4", text("Rules (tail)")),
         parts.prose(card.tail),
-        parts.para(text("Domain: "), parts.foreign(card.domain), text(". Source: "), parts.foreign(card.source), css="es-quiet"),
+        parts.para(
+            text("Domain: "), parts.foreign(card.domain), text(". Source: "), parts.foreign(card.source), css="es-quiet"
+        ),
         class_="es-box",
     )
 

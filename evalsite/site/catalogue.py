@@ -9,7 +9,8 @@ from evalsite.schema.checks import Level
 from evalsite.schema.corpus import Case, CorpusSnapshot, DataClass
 from evalsite.site.model import SiteInput
 from evalsite.site.names import file_slug
-from evalsite.site.views import ProfileState, RunView, profiles
+from evalsite.site.profiles import ProfileState, profiles
+from evalsite.site.views import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +89,7 @@ class Catalogue:
                 fingerprint = digest_value(snapshot.plain())
             else:
                 snapshot, fingerprint = runs[0].run.snapshot, runs[0].plan.corpus.fingerprint
-            found.append(
-                CorpusView(snapshot=snapshot, fingerprint=fingerprint, is_current=name in current, runs=runs)
-            )
+            found.append(CorpusView(snapshot=snapshot, fingerprint=fingerprint, is_current=name in current, runs=runs))
         return tuple(found)
 
     @cached_property

@@ -29,7 +29,9 @@ def policy(html: str) -> str:
     """Return the policy for a page with its inline scripts."""
     hashes: dict[str, None] = {}
     for attributes, script in _SCRIPT.findall(html):
-        if "src=" in attributes or ('type="' in attributes and "javascript" not in attributes and "module" not in attributes):
+        if "src=" in attributes or (
+            'type="' in attributes and "javascript" not in attributes and "module" not in attributes
+        ):
             continue
         digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
         hashes[f" 'sha256-{digest}'"] = None

@@ -119,7 +119,9 @@ def raw_block(raw: bytes | str, *, label: str, href: str = "", shown_bytes: int 
     if isinstance(raw, bytes):
         facts += f'<span>SHA-256 <code class="es-hash">{hashlib.sha256(raw).hexdigest()}</code></span>'
     if href:
-        facts += f'<a class="es-download" href="{attr(href)}" download="{attr(href.rsplit("/", 1)[-1])}">exact bytes</a>'
+        facts += (
+            f'<a class="es-download" href="{attr(href)}" download="{attr(href.rsplit("/", 1)[-1])}">exact bytes</a>'
+        )
     note = ""
     if cut:
         note = (
@@ -132,8 +134,9 @@ def raw_block(raw: bytes | str, *, label: str, href: str = "", shown_bytes: int 
             "stand for characters that can't be seen.</p>"
         )
     empty = "" if data else '<p class="es-raw-note">Empty: not a single byte.</p>'
+    kind = "es-raw" if isinstance(raw, bytes) else "es-raw es-said"
     return Html(
-        f'<figure class="es-raw"><figcaption><strong>{attr(label)}</strong>'
+        f'<figure class="{kind}"><figcaption><strong>{attr(label)}</strong>'
         f'<span class="es-untrusted">untrusted text</span>{facts}</figcaption>'
         f'<pre dir="auto" tabindex="0"><code>{body}</code></pre>{empty}{note}</figure>'
     )
@@ -144,6 +147,6 @@ def _head(raw: bytes | str, limit: int) -> bytes | str:
         return raw[:limit]
     # A character that the cut would split is left out, so that its rest isn't shown as broken bytes.
     end = limit
-    while end > limit - 4 and raw[end] & 0xC0 == 0x80:  # noqa: PLR2004 - UTF-8 continuation bytes are 10xxxxxx
+    while end > max(limit - 4, 0) and raw[end] & 0xC0 == 0x80:  # noqa: PLR2004 - UTF-8 continuation bytes are 10xxxxxx
         end -= 1
     return raw[:end]

@@ -66,7 +66,7 @@ def _labelled(rows: Sequence[tuple[str, Sequence[tuple[str, Mark]]]], name: str)
 def _dense(rows: Sequence[tuple[str, Sequence[tuple[str, Mark]]]], name: str) -> Html:
     repetitions = max(len(cells) for _, cells in rows)
     block = repetitions * (_ICON + 2) + _GAP
-    parts = []
+    parts: list[str] = []
     for index, (_, cells) in enumerate(rows):
         x = index % _COLUMNS * (_ICON + 4)
         y = index // _COLUMNS * block

@@ -75,9 +75,18 @@ def build_front(project: Path, *, epoch: int, strict: bool = True) -> Front:
 
 
 def _run(config: Path, target: Path, token: str, epoch: int, *, strict: bool) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config), "--site-dir", str(target)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--config-file",
+        str(config),
+        "--site-dir",
+        str(target),
+    ]
     if strict:
-        command.append("--strict")
+        command.append("--strict")  # not together with --quiet, which keeps warnings from being counted
     environment = os.environ | {
         "SOURCE_DATE_EPOCH": str(epoch),
         TOKEN_VARIABLE: token,
@@ -88,9 +97,9 @@ def _run(config: Path, target: Path, token: str, epoch: int, *, strict: bool) ->
         command, env=environment, cwd=config.parent, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
     )
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip() and "INFO" not in line[:8]]
         raise InputError(
-            f"the engine refused the project: {' | '.join(said[-6:])[:1500]}",
+            f"the engine refused the project: {' | '.join(line.strip() for line in said[-6:])[:1500]}",
             at="mkdocs.yml",
             rule=f"mkdocs exit {done.returncode}",
             advice="Run mkdocs build --strict in the project for all of its messages.",

@@ -26,7 +26,7 @@ def el(tag: str, *children: Html, **attributes: str) -> Html:
         tag: Name of the element; written by us, never taken from a record.
         children: What stands inside.
         attributes: ``class_`` for ``class``; other underscores become hyphens. Values are escaped.
-            An empty value leaves the attribute out, except for ``open_``, which is written bare.
+            An empty value leaves the attribute out.
     """
     written = [f"<{tag}"]
     for name, value in attributes.items():

@@ -40,7 +40,9 @@ class Assembly:
             the server adds a script of its own to every page.
     """
 
-    def __init__(self, site: Site, front: Path, token: str, *, hand_written: frozenset[Kind], with_csp: bool = True) -> None:
+    def __init__(
+        self, site: Site, front: Path, token: str, *, hand_written: frozenset[Kind], with_csp: bool = True
+    ) -> None:
         self.site = site
         self.front = front
         self.with_csp = with_csp
@@ -79,6 +81,11 @@ class Assembly:
         """
         fragments: list[tuple[str, str, str]] = []
         anchors: dict[str, set[str]] = {}
+        # Links of the theme, and of hand-written words around our sections.
+        for kind, shell in self._shells.items():
+            stub, html = stub_output(kind), "".join(shell.segments)
+            anchors[stub] = ids(html)
+            fragments.extend((stub, *found) for found in self._checked_links(html, stub))
         for path in self._kept:
             data = (self.front / path).read_bytes()
             if path.endswith(".html"):
@@ -93,9 +100,9 @@ class Assembly:
             yield Output(page.path, self.stamp(page).encode("utf-8"), page.sources)
         for file in self.site.files:
             yield Output(file.path, file.read(), file.sources)
-        for page, target, fragment in fragments:
+        for source, target, fragment in fragments:
             if fragment and target in anchors and fragment not in anchors[target]:
-                raise InputError(f"expected the heading #{fragment} in {target}, found none", at=page, rule="links")
+                raise InputError(f"expected the heading #{fragment} in {target}, found none", at=source, rule="links")
 
     def stamp(self, page: Page) -> str:
         """Return the finished HTML of one page, checked."""
@@ -109,7 +116,7 @@ class Assembly:
 
     def _checked_links(self, html: str, page: str) -> Iterator[tuple[str, str]]:
         for target, fragment in links(html, page):
-            if target not in self.known:
+            if target not in self.known and target != page:
                 raise InputError(f"expected a page or file at {target}, found none", at=page, rule="links")
             yield target, fragment
 

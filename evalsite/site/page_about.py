@@ -11,47 +11,73 @@ from evalsite.site.marks import legend
 from evalsite.site.model import Body, Kind, Page
 
 _CORPORA = (
-    "References and counter-examples are normative choices of a corpus's authors. They are neither observed outputs nor "
-    "truth that independent people annotated. Each corpus's page says when and how it was really reviewed.",
+    (
+        "References and counter-examples are normative choices of a corpus's authors. They are neither observed "
+        "outputs nor truth that independent people annotated. Each corpus's page says when and how it was really "
+        "reviewed."
+    ),
     "The shipped corpora are synthetic. What holds on them says little about other requests.",
     "A case with supplied context tests that context; it doesn't test the retrieval that would supply it.",
-    "Passed on a dangerous request means that the answer refused correctly. It doesn't mean that the request is permitted.",
-    "Passing tests of this software, or a correct translation, lift neither a refused qualification nor the reservation "
-    "that independent human validation is open.",
+    (
+        "Passed on a dangerous request means that the answer refused correctly. It doesn't mean that the request is "
+        "permitted."
+    ),
+    (
+        "Passing tests of this software, or a correct translation, lift neither a refused qualification nor the "
+        "reservation that independent human validation is open."
+    ),
 )
 _JUDGES = (
-    "A judge's verdict is one more output to be verified, never an objective fact. Host code compares actions and "
-    "flags, and host code decides.",
-    "Judge and candidate can share a model or an endpoint; each run says what is known from digests and hosts. Even where "
-    "they differ, that establishes neither independence nor quality of the judge.",
+    (
+        "A judge's verdict is one more output to be verified, never an objective fact. Host code compares actions "
+        "and flags, and host code decides."
+    ),
+    (
+        "Judge and candidate can share a model or an endpoint; each run says what is known from digests and hosts. "
+        "Even where they differ, that establishes neither independence nor quality of the judge."
+    ),
     "Passing a calibration on known examples doesn't guarantee reliability on other requests.",
     "Two preset labels demonstrate a method. They don't establish that a judge is reliable.",
     "A valid structure doesn't show that a reason supports its score.",
-    "Delimiters and instructions in a prompt don't prove resistance to injection. Texts shown to a judge stay untrusted.",
-    "A low score, “cannot judge” and a failure to score are three different outcomes, and none of the last two is a zero.",
+    (
+        "Delimiters and instructions in a prompt don't prove resistance to injection. Texts shown to a judge stay "
+        "untrusted."
+    ),
+    (
+        "A low score, “cannot judge” and a failure to score are three different outcomes, and none of the last two "
+        "is a zero."
+    ),
     "A change in agreement is a consequence of aligning what both sides measure, never a target.",
 )
 _STATISTICS = (
-    "Temperature 0, a small known corpus and repetitions guarantee neither determinism, nor statistical robustness, nor "
-    "resistance to injection.",
+    (
+        "Temperature 0, a small known corpus and repetitions guarantee neither determinism, nor statistical "
+        "robustness, nor resistance to injection."
+    ),
     "No gate uses an average or a scale from one to five. Counts stand beside the cases that they count.",
     "Zero critical failures never suffice: every planned trial must pass, and every control.",
     "No regression never turns a refused run into a qualified one.",
     "A figure that an endpoint didn't tell is shown as not told, never as zero.",
 )
 _RECORDS = (
-    "Records are tamper-evident under the keys and at the level that each run names. They aren't proof against someone who "
-    "holds all keys and all copies.",
+    (
+        "Records are tamper-evident under the keys and at the level that each run names. They aren't proof against "
+        "someone who holds all keys and all copies."
+    ),
     "A fixture run exercises code and contracts and says nothing about a model.",
     "Results from elsewhere, and earlier runs, are dated and named as what they are: no new campaign.",
     "The evaluation protocols are this project's own. They don't pose as a stable public programming interface.",
     "That a record is intact doesn't show that the endpoint is what it says it is.",
 )
 _WORDS = (
-    "Qualified: every planned trial of a sealed live run passed, and every control was classified as expected. It is no "
-    "approval of a release: that is a decision, by people, in a decision record.",
-    "Calibrated is said only of labels that people made blind to the judge and committed before its verdicts. Controls "
-    "written by authors are a known-example check.",
+    (
+        "Qualified: every planned trial of a sealed live run passed, and every control was classified as expected. "
+        "It is no approval of a release: that is a decision, by people, in a decision record."
+    ),
+    (
+        "Calibrated is said only of labels that people made blind to the judge and committed before its verdicts. "
+        "Controls written by authors are a known-example check."
+    ),
 )
 _GLOSSARY = (
     ("Answer", "What a candidate replied: an action, a response, a refused flag."),
@@ -82,11 +108,20 @@ def caveats_page(catalogue: Catalogue) -> Page:
     path = Kind.CAVEATS.address
 
     def body() -> Body:
-        pairs = [
-            join((parts.foreign(view.run_id), text(f": {view.independence}")))
-            for view in catalogue.runs
-        ][:20]
-        judges = join((bullets(text(item) for item in _JUDGES), el("details", el("summary", text("Judge and candidate in each run")), bullets(pairs), class_="es-details") if pairs else text("")))
+        pairs = [join((parts.foreign(view.run_id), text(f": {view.independence}"))) for view in catalogue.runs][:20]
+        judges = join(
+            (
+                bullets(text(item) for item in _JUDGES),
+                el(
+                    "details",
+                    el("summary", text("Judge and candidate in each run")),
+                    bullets(pairs),
+                    class_="es-details",
+                )
+                if pairs
+                else text(""),
+            )
+        )
         return Body(
             crumbs=parts.crumbs(path),
             heading=text("Caveats"),
@@ -108,8 +143,25 @@ def glossary_page() -> Page:
     path = Kind.GLOSSARY.address
 
     def body() -> Body:
-        words = el("dl", *(el("div", el("dt", text(name)), el("dd", text(meaning))) for name, meaning in _GLOSSARY), class_="es-glossary")
-        statuses = legend((*marks.STATES[:3], marks.FIXTURE_PASSED, marks.FIXTURE_REFUSED, marks.NO_GATE, *marks.OUTCOMES, marks.FITS, marks.BEYOND, marks.GRADED, marks.CONTROL_RIGHT, marks.CONTROL_WRONG))
+        words = el(
+            "dl",
+            *(el("div", el("dt", text(name)), el("dd", text(meaning))) for name, meaning in _GLOSSARY),
+            class_="es-glossary",
+        )
+        statuses = legend(
+            (
+                *marks.STATES[:3],
+                marks.FIXTURE_PASSED,
+                marks.FIXTURE_REFUSED,
+                marks.NO_GATE,
+                *marks.OUTCOMES,
+                marks.FITS,
+                marks.BEYOND,
+                marks.GRADED,
+                marks.CONTROL_RIGHT,
+                marks.CONTROL_WRONG,
+            )
+        )
         return Body(
             crumbs=parts.crumbs(path),
             heading=text("Glossary"),
@@ -122,7 +174,5 @@ def glossary_page() -> Page:
 
 def levels_table() -> Html:
     """Return the evidence levels, weakest first."""
-    rows = [
-        (text(level.value), text(LEVEL_WORDS[level].long), text(LEVEL_WORDS[level].leaves_open)) for level in Level
-    ]
+    rows = [(text(level.value), text(LEVEL_WORDS[level].long), text(LEVEL_WORDS[level].leaves_open)) for level in Level]
     return table((text("Level"), text("What it shows"), text("What it leaves open")), rows, caption="Evidence levels")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from evalsite.campaign.trusted import TrialRecord
 from evalsite.judging.calibration import LabelCounts, calibrate
-from evalsite.schema.corpus import LabelLevel, LabelSet
+from evalsite.schema.corpus import BinaryCase, LabelLevel, LabelSet
 from evalsite.schema.outcome import Dimension, Mode, Polarity, Protocol, Status
 from evalsite.site import marks, parts
 from evalsite.site.casetext import answer_box
@@ -16,9 +16,9 @@ from evalsite.site.model import Body, Kind, Page
 from evalsite.site.names import relative
 from evalsite.site.replies import seqs_of, verdict_part
 from evalsite.site.views import RunView
-from evalsite.schema.corpus import BinaryCase
 
-_LEVELS = {
+#: What a label set of each level can carry, in words (T8).
+LABEL_LEVELS = {
     LabelLevel.PRESET: "preset by the corpus's authors: a known-example check, no calibration against people",
     LabelLevel.AI_REVIEWED: "re-read by an AI assistant for consistency: a known-example check",
     LabelLevel.HUMAN_REVIEWED: "reviewed by people, not blind to the judge: no calibration in the strict sense",
@@ -43,11 +43,15 @@ def _body(view: RunView) -> Body:
     sections = _controls(view) if view.is_binary else _labels(view)
     lead = join(
         (
-            parts.para(text("Run "), link(relative(view.path, page), parts.foreign(view.run_id)), text(" · "), pill(view.state), css="es-meta"),
+            parts.para(
+                el("span", text("Run "), link(relative(view.path, page), parts.foreign(view.run_id))),
+                pill(view.state),
+                css="es-meta",
+            ),
             parts.how_to_read(
-                "Before a judge's verdicts count for anything, the judge itself is tried on examples whose answer is known. "
-                "False pass and false fail are never merged: letting a bad answer through and rejecting a good one are "
-                "different errors."
+                "Before a judge's verdicts count for anything, the judge itself is tried on examples whose answer is "
+                "known. False pass and false fail are never merged: letting a bad answer through and rejecting a "
+                "good one are different errors."
             ),
         )
     )
@@ -77,8 +81,9 @@ def _controls(view: RunView) -> tuple[Html, Html, Html]:
     planned = view.plan.control_trials()
     if not planned:
         words = (
-            "No control was shown to the judge. In fixture mode the judge's stand-in reads the expected classification "
-            "from the corpus, so that showing it controls would prove nothing. Calibration is neither passed nor failed."
+            "No control was shown to the judge. In fixture mode the judge's stand-in reads the expected "
+            "classification from the corpus, so that showing it controls would prove nothing. Calibration is neither "
+            "passed nor failed."
         )
         return parts.note(words, title="Not calibrated."), parts.says("No control was shown."), parts.says("None.")
     shown = {record.trial: record for record in view.run.controls}
@@ -102,7 +107,12 @@ def _controls(view: RunView) -> tuple[Html, Html, Html]:
         if passed
         else "Calibration did not pass. That refuses the model gate, whatever the candidate did."
     )
-    summary = join((el("p", el("strong", text(words))), table((text("Controls"), text("Count"), text("Meaning")), rows, caption="Counts")))
+    summary = join(
+        (
+            el("p", el("strong", text(words))),
+            table((text("Controls"), text("Count"), text("Meaning")), rows, caption="Counts"),
+        )
+    )
     table_rows = [_control_row(view, record) for record in view.run.controls]
     head = tuple(text(name) for name in ("Case", "Control", "Expected", "Observed", "Result"))
     return summary, table(head, table_rows, caption="Controls"), join(_raw_controls(view))
@@ -128,7 +138,13 @@ def _control_row(view: RunView, record: TrialRecord) -> tuple[Html, ...]:
     name = parts.foreign(view.case_name(case_id))
     shown = link(relative(view.case_path(case_id), view.calibration_path), name) if view.shows_cases else name
     kind = "positive reference" if positive else "negative counter-example"
-    return shown, text(kind), text("compliant" if positive else "not compliant"), observed, pill(of_control(record.result))
+    return (
+        shown,
+        text(kind),
+        text("compliant" if positive else "not compliant"),
+        observed,
+        pill(of_control(record.result)),
+    )
 
 
 def _raw_controls(view: RunView) -> Iterator[Html]:
@@ -138,13 +154,14 @@ def _raw_controls(view: RunView) -> Iterator[Html]:
     for record in view.run.controls:
         case = view.cases.get(record.trial.case_id)
         mark = of_control(record.result)
-        pieces = [el("h3", parts.foreign(view.trial_name(record.trial)), text(" "), pill(mark))]
+        pieces = [el("summary", parts.foreign(view.trial_name(record.trial)), pill(mark))]
         if isinstance(case, BinaryCase):
             positive = record.trial.polarity is Polarity.POSITIVE
             answer = case.positive_reference if positive else case.negative_counterexample
             pieces.append(answer_box("What the judge was shown, written by the corpus's authors", answer))
         pieces.append(verdict_part(view, record, view.calibration_path))
-        yield el("section", *pieces, class_=f"es-trial {mark.tone.value}")
+        opened = {} if mark is marks.CONTROL_RIGHT else {"open_": "open"}
+        yield el("details", *pieces, class_=f"es-details es-control {mark.tone.value}", **opened)
 
 
 def _labels(view: RunView) -> tuple[Html, Html, Html]:
@@ -162,7 +179,7 @@ def _label_summary(view: RunView, labels: LabelSet) -> Html:
     about = [
         ("Label set", parts.foreign(labels.name)),
         ("Construct", parts.foreign(f"{labels.construct_name}, version {labels.construct_version}")),
-        ("Level", text(_LEVELS[labels.level])),
+        ("Level", text(LABEL_LEVELS[labels.level])),
         ("Annotator", parts.foreign(labels.annotator)),
         ("Independently reviewed by people", text("yes" if labels.independently_reviewed_by_humans else "no")),
         ("Aligned on the standard first", text("yes" if labels.aligned_on_standard_first else "no")),
@@ -171,8 +188,10 @@ def _label_summary(view: RunView, labels: LabelSet) -> Html:
     if view.plan.mode is not Mode.LIVE:
         pieces.append(
             parts.note(
-                "This was no live judge run: only parsing and counting were exercised. No agreement figure is shown, since "
-                "none was measured.",
+                (
+                    "This was no live judge run: only parsing and counting were exercised. No agreement figure is "
+                    "shown, since none was measured."
+                ),
                 title="No agreement.",
             )
         )
@@ -202,7 +221,11 @@ def _groups(view: RunView) -> list[tuple[int, Dimension | None]]:
 
 def counts_of(view: RunView, labels: LabelSet, repetition: int, dimension: Dimension | None) -> LabelCounts:
     """Return the counts of one repetition and dimension: each key is observed once (T5, R69-R72)."""
-    planned = {label.case_id: label.value for label in labels.labels if label.dimension == dimension and label.case_id in view.planned}
+    planned = {
+        label.case_id: label.value
+        for label in labels.labels
+        if label.dimension == dimension and label.case_id in view.planned
+    }
     rows: list[tuple[str, int | str | None]] = []
     for trial, record in view.by_trial.items():
         if trial.repetition != repetition or trial.dimension != dimension:
@@ -246,7 +269,9 @@ def _label_table(view: RunView, labels: LabelSet) -> Html:
     for label in labels.labels:
         if label.case_id not in view.planned:
             continue
-        found = [(trial, record) for trial, record in view.trials_of(label.case_id) if trial.dimension == label.dimension]
+        found = [
+            (trial, record) for trial, record in view.trials_of(label.case_id) if trial.dimension == label.dimension
+        ]
         name = parts.foreign(view.case_name(label.case_id))
         shown = link(relative(view.case_path(label.case_id), view.calibration_path), name) if view.shows_cases else name
         verdicts = parts.listed(pill(view.mark_of(record), _score(view, record)) for _, record in found)

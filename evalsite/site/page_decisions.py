@@ -5,10 +5,8 @@ A status that is absent, unknown or contradictory is shown as such and never as 
 in a text is that text's claim until it is signed.
 """
 
-from collections.abc import Iterator
-
-from evalsite.decisions.links import check_decisions, computed_superseded_by
-from evalsite.decisions.markdown import to_html
+from evalsite.decisions.links import check_decisions
+from evalsite.decisions.qualification import Condition, Reservation
 from evalsite.decisions.record import DecisionRecord, FileState, StatusNorm, effective_status
 from evalsite.schema.base import Finding
 from evalsite.site import marks, parts
@@ -56,10 +54,12 @@ def decisions_page(catalogue: Catalogue) -> Page:
         lead = join(
             (
                 parts.how_to_read(
-                    "Who decided what, on which evidence, under which conditions. “Accepted” in a text is a claim of that "
-                    "text: an approval is a signature over its bytes."
+                    "Who decided what, on which evidence, under which conditions. “Accepted” in a text is a claim of "
+                    "that text: an approval is a signature over its bytes."
                 ),
-                parts.para(text("Statuses as of "), parts.day(as_of), text(". After that day, look again."), css="es-quiet"),
+                parts.para(
+                    text("Statuses as of "), parts.day(as_of), text(". After that day, look again."), css="es-quiet"
+                ),
             )
         )
         return Body(
@@ -69,7 +69,9 @@ def decisions_page(catalogue: Catalogue) -> Page:
             sections=(_register(records, as_of, path), _open_items(catalogue, path), _reading()),
         )
 
-    return Page(kind=Kind.DECISIONS, path=path, title="Decisions", body=body, sources=tuple(item.path for item in records))
+    return Page(
+        kind=Kind.DECISIONS, path=path, title="Decisions", body=body, sources=tuple(item.path for item in records)
+    )
 
 
 def _register(records: tuple[DecisionRecord, ...], as_of: str, page: str) -> Html:
@@ -103,21 +105,32 @@ def _count(findings: tuple[Finding, ...]) -> Html:
 
 
 def _open_items(catalogue: Catalogue, page: str) -> Html:
-    items = []
+    items: list[Html] = []
     for record in catalogue.given.decisions:
         block = record.qualification
         if block is None:
             continue
-        for reservation in block.reservations:
-            if reservation.state == "open":
-                items.append(join((text("Reservation "), parts.code(reservation.id), text(": "), parts.foreign(reservation.text), text(" · "), link(relative(decision_address(record), page), parts.foreign(record.id)))))
-        for condition in block.conditions:
-            if condition.state == "open":
-                late = el("span", text(" overdue"), class_="es-tag es-critical") if condition.due < catalogue.given.as_of[:10] else EMPTY
-                items.append(join((text("Condition "), parts.code(condition.id), text(": "), parts.foreign(condition.text), text(" · due "), parts.day(condition.due), late, text(" · "), parts.foreign(condition.owner), text(" · "), link(relative(decision_address(record), page), parts.foreign(record.id)))))
+        at = relative(decision_address(record), page)
+        items.extend(_reservation(item, at, record) for item in block.reservations if item.state == "open")
+        as_of = catalogue.given.as_of[:10]
+        items.extend(_condition(item, at, record, as_of) for item in block.conditions if item.state == "open")
     findings = check_decisions(catalogue.given.decisions)
-    items.extend(join((text("Finding: "), parts.foreign(item.message), text(" at "), parts.code(item.at))) for item in findings)
+    items.extend(
+        join((text("Finding: "), parts.foreign(item.message), text(" at "), parts.code(item.at))) for item in findings
+    )
     return bullets(items) if items else parts.says("No open condition, reservation or finding.")
+
+
+def _reservation(item: Reservation, at: str, record: DecisionRecord) -> Html:
+    head = (text("Reservation "), parts.code(item.id), text(": "), parts.foreign(item.text))
+    return join((*head, text(" \u00b7 "), link(at, parts.foreign(record.id))))
+
+
+def _condition(item: Condition, at: str, record: DecisionRecord, as_of: str) -> Html:
+    late = join((text(" "), el("span", text("overdue"), class_="es-tag es-critical"))) if item.due < as_of else EMPTY
+    head = (text("Condition "), parts.code(item.id), text(": "), parts.foreign(item.text), text(" \u00b7 due "))
+    tail = (parts.day(item.due), late, text(", "), parts.foreign(item.owner), text(" \u00b7 "))
+    return join((*head, *tail, link(at, parts.foreign(record.id))))
 
 
 def _reading() -> Html:
@@ -125,95 +138,3 @@ def _reading() -> Html:
         "Every file of the folder is listed, also one that is no decision record. A status that is absent, unknown or "
         "contradictory is shown as that. A later record supersedes an earlier one; the earlier one stays as it was."
     )
-
-
-def decision_pages(catalogue: Catalogue) -> Iterator[Page]:
-    """Return a page per file of the decision folder."""
-    superseders = computed_superseded_by(catalogue.given.decisions)
-    by_slug = {record.slug: record for record in catalogue.given.decisions}
-    by_name = {record.path.rsplit("/", 1)[-1]: record for record in catalogue.given.decisions}
-    for record in catalogue.given.decisions:
-        later = [by_slug[slug] for slug in superseders.get(record.slug, ()) if slug in by_slug]
-        yield _page(catalogue, record, later, by_name)
-
-
-def _page(catalogue: Catalogue, record: DecisionRecord, later: list[DecisionRecord], by_name: dict[str, DecisionRecord]) -> Page:
-    path = decision_address(record)
-
-    def resolve(href: str) -> str | None:
-        if href.startswith(("http://", "https://")):
-            return href
-        name, _, _ = href.partition("#")
-        target = by_name.get(name.removeprefix("./"))
-        return relative(decision_address(target), path) if target else None
-
-    def body() -> Body:
-        as_of = catalogue.given.as_of
-        lead = join(
-            (
-                parts.para(status_pill(record, as_of), text(" "), parts.code(record.id), css="es-meta"),
-                parts.how_to_read("What machines read of this record first, then its text as it was written, then what is odd about it."),
-            )
-        )
-        pieces = []
-        for part in record.parts:
-            if part.heading:
-                pieces.append(el(f"h{min(max(part.level + 1, 3), 6)}", text(part.heading)))
-            # The record's own reader escapes first and adds markup alone: see `evalsite.decisions.markdown`.
-            pieces.append(Html(to_html(part.text, resolve=resolve)))
-        return Body(
-            crumbs=parts.crumbs(path, (Kind.DECISIONS.address, "Decisions"), (path, record.id)),
-            heading=parts.foreign(record.title),
-            lead=lead,
-            sections=(_facts(catalogue, record, later, path), el("div", *pieces, class_="es-record-text"), _findings(record)),
-        )
-
-    return Page(kind=Kind.DECISION, path=path, title=record.title, body=body, sources=(record.digest or record.path,))
-
-
-def _facts(catalogue: Catalogue, record: DecisionRecord, later: list[DecisionRecord], page: str) -> Html:
-    status = record.status
-    stated = parts.foreign(status.raw) if status.raw else parts.quiet("nothing")
-    facts = [
-        ("File", parts.code(record.path)),
-        ("What it is", text(record.state.value)),
-        ("Status as written", join((stated, text(f" (in {status.source})" if status.source else "")))),
-        ("Signature", text(record.signature_state)),
-        ("Dates", parts.listed(join((text(f"{item.role}: "), parts.foreign(item.value or item.raw), text(" ambiguous" if item.ambiguous else ""))) for item in record.dates) if record.dates else parts.quiet("none")),
-        ("Superseded by", parts.listed(link(relative(decision_address(item), page), parts.foreign(item.id)) for item in later) if later else parts.quiet("no accepted record")),
-        ("Digest of the file", parts.full_digest(record.digest)),
-    ]
-    facts.extend((role.capitalize(), parts.listed(parts.foreign(name) for name in names)) for role, names in record.people.items())
-    return join((parts.fact_list(facts), _qualification(catalogue, record, page)))
-
-
-def _qualification(catalogue: Catalogue, record: DecisionRecord, page: str) -> Html:
-    block = record.qualification
-    if block is None:
-        return parts.says("This record decides no qualification.")
-    view = next((view for view in catalogue.runs if view.run_id == block.run), None)
-    run = join((link(relative(view.path, page), parts.foreign(block.run)), text(" "), pill(view.state))) if view else join((parts.foreign(block.run), text(" "), parts.quiet("not among the verified runs")))
-    facts = [
-        ("Outcome as written", parts.code(block.outcome.value)),
-        ("Run", run),
-        ("Profile", parts.foreign(block.profile)),
-        ("Review by", parts.day(block.review_by) if block.review_by else parts.quiet("not stated")),
-        ("Expires", parts.day(block.expires) if block.expires else parts.quiet("not stated")),
-    ]
-    pieces = [el("h3", text("Qualification")), parts.fact_list(facts)]
-    if view is not None and block.outcome.value.startswith("approved") and view.state is not marks.QUALIFIED:
-        pieces.append(parts.note(f"The record approves a run whose verdict is: {view.state.label.lower()}.", title="Contradiction."))
-    rows = [(parts.code(item.id), text("reservation"), text(item.state), parts.foreign(item.text), EMPTY) for item in block.reservations]
-    rows += [(parts.code(item.id), text("condition"), text(item.state), parts.foreign(item.text), join((parts.foreign(item.owner), text(", due "), parts.day(item.due)))) for item in block.conditions]
-    if rows:
-        head = tuple(text(name) for name in ("Id", "Kind", "State", "Text", "Owner, due"))
-        pieces.append(table(head, rows, caption="Conditions and reservations"))
-    return join(pieces)
-
-
-def _findings(record: DecisionRecord) -> Html:
-    if not record.findings:
-        return parts.says("Nothing odd was found in this file.")
-    rows = [(parts.code(item.at), text(item.severity.value), parts.code(item.code), parts.foreign(item.message)) for item in record.findings]
-    head = tuple(text(name) for name in ("Place", "Severity", "Code", "Finding"))
-    return table(head, rows, caption="Findings")

@@ -12,9 +12,10 @@ from evalsite.site.html import EMPTY, bullets, el, join, link, table
 from evalsite.site.levels import LEVEL_WORDS
 from evalsite.site.marks import badge, legend, pill
 from evalsite.site.model import Body, Kind, Page
-from evalsite.site.page_decisions import decision_address
+from evalsite.site.page_decisions import decision_address, status_pill
 from evalsite.site.page_runs import run_table
-from evalsite.site.views import ProfileState, RunView
+from evalsite.site.profiles import ProfileState
+from evalsite.site.views import RunView
 
 _PATH = Kind.HOME.address
 _LATEST = 5
@@ -48,7 +49,7 @@ def _states(catalogue: Catalogue) -> Html:
             "Run a campaign, and this page shows what it decided.",
             title="Nothing recorded.",
         )
-    cards = el("div", *(_card(state) for state in catalogue.profiles), class_="es-cards")
+    cards = el("div", *(_card(catalogue, state) for state in catalogue.profiles), class_="es-cards")
     used = tuple(mark for mark in marks.STATES if mark in {state.mark for state in catalogue.profiles})
     return join((_counts(catalogue), cards, el("details", el("summary", text("What these words mean")), legend(used))))
 
@@ -60,24 +61,54 @@ def _counts(catalogue: Catalogue) -> Html:
     return el("div", total, *pills, class_="es-tally")
 
 
-def _card(state: ProfileState) -> Html:
+def _card(catalogue: Catalogue, state: ProfileState) -> Html:
     view = state.deciding
     when = view.run.closed_at or view.run.opened_at
     children = [
-        el("div", badge(state.mark), el("span", parts.foreign(state.profile), class_="es-card-name"), class_="es-card-head"),
+        el(
+            "div",
+            badge(state.mark),
+            el("span", parts.foreign(state.profile), class_="es-card-name"),
+            class_="es-card-head",
+        ),
         parts.para(text(_sentence(state)), css="es-card-says"),
         *_why(view),
+        *_newer(state),
         el(
             "dl",
             *_fact("Since", parts.when(when)),
             *_fact("Corpus", parts.foreign(f"{view.plan.corpus.name} · {view.plan.corpus.version}")),
             *_fact("Evidence", text(f"{view.run.level.value}: {LEVEL_WORDS[view.run.level].short}")),
             *_fact("Runs", text(str(state.runs))),
+            *_fact("Decision", _decided(catalogue, view)),
             class_="es-card-facts",
         ),
         parts.para(link(view.path, text("See the run and every reason"), css="es-more")),
     ]
     return el("section", *children, class_=f"es-card {state.mark.tone.value}", aria_label=f"Profile {state.profile}")
+
+
+def _newer(state: ProfileState) -> Iterator[Html]:
+    """Tell of a newer run that isn't closed: it decides nothing yet, and the older verdict stands."""
+    if state.newer_open is not None:
+        more = link(state.newer_open.path, parts.foreign(state.newer_open.run_id))
+        yield parts.para(text("A newer run is open and decides nothing yet: "), more, text("."), css="es-quiet")
+
+
+def _decided(catalogue: Catalogue, view: RunView) -> Html:
+    """Return the decision records about a run: a gate is no approval, and an approval is no gate."""
+    found = [
+        record
+        for record in catalogue.given.decisions
+        if record.qualification is not None and record.qualification.run == view.run_id
+    ]
+    if not found:
+        return parts.quiet("none recorded")
+    as_of = catalogue.given.as_of
+    return join(
+        el("div", link(decision_address(record), parts.foreign(record.id)), text(" "), status_pill(record, as_of))
+        for record in found
+    )
 
 
 def _fact(name: str, value: Html) -> tuple[Html, Html]:
@@ -98,9 +129,15 @@ def _sentence(state: ProfileState) -> str:
         return "A run of this kind qualifies nothing: it observes the judge, or reads recorded replies again."
     if state.mark is marks.UNDECIDED:
         if not view.run.sealed:
-            return f"The run isn't closed: {counts.attempted} of {counts.planned} trials have a result. It decides nothing."
+            return (
+                f"The run isn't closed: {counts.attempted} of {counts.planned} trials have a result. It decides "
+                "nothing."
+            )
         return "The gate's conditions hold, but the evidence is weaker than the ledger's own policy asks for."
-    return f"{counts.passed} of {counts.planned} trials passed. Every trial must pass, and every control: there is no threshold."
+    return (
+        f"{counts.passed} of {counts.planned} trials passed. Every trial must pass, and every control: there is no "
+        "threshold."
+    )
 
 
 def _why(view: RunView) -> Iterator[Html]:
@@ -175,18 +212,14 @@ def _open_points(catalogue: Catalogue) -> Html:
     for record in catalogue.given.decisions:
         open_items = record.qualification.open_items() if record.qualification else ()
         if record.state is FileState.RECORD and open_items:
+            count = parts.plural(len(open_items), "open condition or reservation", "open conditions or reservations")
             items.append(
-                join(
-                    (
-                        text(f"{parts.plural(len(open_items), 'open condition or reservation', 'open conditions or reservations')} in "),
-                        link(decision_address(record), parts.foreign(record.title)),
-                        text("."),
-                    )
-                )
+                join((text(f"{count} in "), link(decision_address(record), parts.foreign(record.title)), text(".")))
             )
     if any(view.plan.mode is Mode.LIVE and view.state is marks.QUALIFIED for view in catalogue.runs):
-        items.append(text("A passed gate is no approval: who approved what, and on which conditions, stands in the decisions."))
+        items.append(
+            text("A passed gate is no approval: who approved what, and on which conditions, stands in the decisions.")
+        )
     if not items:
         return parts.says("No open point is recorded.")
     return bullets(items)
-

@@ -19,8 +19,8 @@ def retention_page(catalogue: Catalogue) -> Page:
         lead = join(
             (
                 parts.how_to_read(
-                    "What is kept, why and how long. This page states rules and what the tool did; it is no statement of "
-                    "legal compliance."
+                    "What is kept, why and how long. This page states rules and what the tool did; it is no "
+                    "statement of legal compliance."
                 ),
                 parts.para(text("As of "), parts.day(catalogue.given.as_of), text("."), css="es-quiet"),
             )
@@ -65,42 +65,54 @@ def _kept(catalogue: Catalogue) -> Html:
 def _rules(catalogue: Catalogue) -> Html:
     if not catalogue.given.policies:
         return parts.says("No corpus states a policy. What has no rule is kept.")
-    return join(_policy(catalogue, item) for item in catalogue.given.policies)
+    groups: dict[str, list[PolicyInForce]] = {}
+    for item in catalogue.given.policies:
+        groups.setdefault(item.loaded.digest, []).append(item)
+    return join(_policy(catalogue, group) for group in groups.values())
 
 
-def _policy(catalogue: Catalogue, item: PolicyInForce) -> Html:
-    loaded = item.loaded
+def _policy(catalogue: Catalogue, group: list[PolicyInForce]) -> Html:
+    """Return one policy; corpora whose files are equal byte for byte share it."""
+    loaded = group[0].loaded
     policy = loaded.policy
-    closed = [view.run.closed_at for view in catalogue.runs if view.plan.corpus.name == item.corpus and view.run.closed_at]
+    names = {item.corpus for item in group}
+    closed = [view.run.closed_at for view in catalogue.runs if view.plan.corpus.name in names and view.run.closed_at]
     first = min(closed)[:10] if closed else None
     rows = [_rule_row(rule, first) for rule in policy.rules]
-    head = tuple(text(name) for name in ("Rule", "Applies to", "Keep", "From", "Why, as its owner cites it", "Then", "First due day"))
+    head = tuple(
+        text(name)
+        for name in ("Rule", "Applies to", "Keep", "From", "Why, as its owner cites it", "Then", "First due day")
+    )
     findings = check_policy(loaded)
     return join(
         (
-            el("h3", parts.foreign(item.corpus)),
+            el("h3", parts.listed(parts.foreign(item.corpus) for item in group)),
             parts.fact_list(
                 [
                     ("Owner", parts.foreign(policy.owner)),
                     ("In force since", parts.day(policy.effective)),
-                    ("File", join((parts.code(loaded.name), text(" "), parts.digest(loaded.digest)))),
+                    ("Files", parts.listed(parts.code(item.loaded.name) for item in group)),
+                    ("Digest", parts.digest(loaded.digest)),
                 ]
             ),
-            table(head, rows, caption=f"Rules of {item.corpus}") if rows else parts.says("The policy has no rule: everything is kept."),
+            table(head, rows, caption=f"Rules of {group[0].corpus}")
+            if rows
+            else parts.says("The policy has no rule: everything is kept."),
             bullets(parts.foreign(finding.message) for finding in findings) if findings else EMPTY,
         )
     )
 
 
 def _rule_row(rule: Rule, first_finished: str | None) -> tuple[Html, ...]:
-    bounds = [f"at least {_words(rule.floor)}" if rule.floor else "", f"at most {_words(rule.ceiling)}" if rule.ceiling else ""]
+    bounds = [
+        f"at least {_words(rule.floor)}" if rule.floor else "",
+        f"at most {_words(rule.ceiling)}" if rule.ceiling else "",
+    ]
     limits = ", ".join(item for item in bounds if item)
     started = first_finished if rule.trigger is Trigger.RUN_FINISHED else None
     due = due_date(rule, started)
-    if due is not None:
-        shown = parts.day(due)
-    else:
-        shown = parts.quiet("never" if rule.keep == FOREVER else "not started")
+    no_day = parts.quiet("never" if rule.keep == FOREVER else "not started")
+    shown = parts.day(due) if due is not None else no_day
     return (
         parts.code(rule.id),
         text(", ".join(kind.value for kind in rule.applies_to)),
@@ -134,7 +146,7 @@ def _holds() -> Html:
 
 def _reading() -> Html:
     return parts.says(
-        "A hold stands above a floor, a floor above a ceiling, a ceiling above the period to keep. A due day ends at 24:00 "
-        "UTC. What no rule names is kept. Artefacts of a continuous-integration service expire by that service's rules and "
-        "are no archive."
+        "A hold stands above a floor, a floor above a ceiling, a ceiling above the period to keep. A due day ends at "
+        "24:00 UTC. What no rule names is kept. Artefacts of a continuous-integration service expire by that "
+        "service's rules and are no archive."
     )

@@ -57,13 +57,18 @@ def plan_section(view: RunView) -> Html:
         ("Campaign", join((parts.foreign(plan.campaign_name), text(" "), parts.digest(plan.campaign_digest)))),
         ("Profile", parts.foreign(plan.profile)),
         ("Protocol", text(plan.protocol.value)),
-        ("Cases × repetitions", text(f"{len(plan.cases)} × {plan.repetitions} = {parts.plural(len(plan.case_trials()), 'trial')}")),
+        (
+            "Cases \u00d7 repetitions",
+            text(f"{len(plan.cases)} \u00d7 {plan.repetitions} = {parts.plural(len(plan.case_trials()), 'trial')}"),
+        ),
         ("Controls", text(parts.plural(len(plan.control_trials()), "control"))),
         ("Logged before the first case", text(f"entry {head.opened_index} of the log of ledger {view.run.ledger}")),
     ]
     return join(
         (
-            parts.says("The plan is the first event of the record. Its digest entered the ledger's log before any case ran."),
+            parts.says(
+                "The plan is the first event of the record. Its digest entered the ledger's log before any case ran."
+            ),
             parts.fact_list(facts),
         )
     )
@@ -73,13 +78,27 @@ def provenance_section(view: RunView) -> Html:
     """Return what was asked, with which prompts, by which code."""
     plan, corpus = view.plan, view.plan.corpus
     facts = [
-        ("Corpus", join((link(relative(f"corpora/{corpus.name}/index.html", view.path), parts.foreign(corpus.name)), text(" version "), parts.foreign(corpus.version)))),
+        (
+            "Corpus",
+            join(
+                (
+                    link(relative(f"corpora/{corpus.name}/index.html", view.path), parts.foreign(corpus.name)),
+                    text(" version "),
+                    parts.foreign(corpus.version),
+                )
+            ),
+        ),
         ("Corpus fingerprint", parts.digest(corpus.fingerprint)),
         ("Language, class", text(f"{corpus.language}, {corpus.data_class.value}")),
         ("evalsite", parts.foreign(plan.environment.evalsite_version)),
         ("Code digest", parts.digest(plan.environment.code_digest)),
         ("Python, platform", parts.foreign(f"{plan.environment.python_version}, {plan.environment.platform}")),
-        ("Packages", parts.listed(parts.foreign(f"{name} {version}") for name, version in sorted(plan.environment.packages.items()))),
+        (
+            "Packages",
+            parts.listed(
+                parts.foreign(f"{name} {version}") for name, version in sorted(plan.environment.packages.items())
+            ),
+        ),
     ]
     roles = [(name, role) for name, role in (("Candidate", plan.candidate), ("Judge", plan.judge)) if role is not None]
     return join((parts.fact_list(facts), _roles(roles)))
@@ -101,17 +120,29 @@ def _role_facts(role: RolePlan) -> list[tuple[str, Html]]:
     return [
         ("Endpoint", text(identity.endpoint_kind)),
         ("Host", parts.told(identity.endpoint_host)),
-        ("Server, client", join((parts.told(identity.server_version), text(", "), parts.told(identity.client_version)))),
+        (
+            "Server, client",
+            join((parts.told(identity.server_version), text(", "), parts.told(identity.client_version))),
+        ),
         ("Model name", parts.told(identity.model_name)),
         ("Model digest", parts.digest(identity.model_digest)),
         ("Size in bytes", parts.told(identity.model_size_bytes)),
         ("Family", parts.told(identity.family)),
-        ("Parameters, quantisation", join((parts.told(identity.parameter_size), text(", "), parts.told(identity.quantization)))),
+        (
+            "Parameters, quantisation",
+            join((parts.told(identity.parameter_size), text(", "), parts.told(identity.quantization))),
+        ),
         ("Trained context", parts.told(identity.trained_context_tokens)),
         ("Capabilities", parts.told(", ".join(identity.capabilities) if identity.capabilities is not None else None)),
         ("Forwards to", parts.told(identity.remote_host)),
         ("Replays", replayed),
-        ("Sampling", text(f"temperature {sampling.temperature}, seed {sampling.seed}, top-k {sampling.top_k}, top-p {sampling.top_p}, min-p {sampling.min_p}, repeat penalty {sampling.repeat_penalty}")),
+        (
+            "Sampling",
+            text(
+                f"temperature {sampling.temperature}, seed {sampling.seed}, top-k {sampling.top_k}, top-p "
+                f"{sampling.top_p}, min-p {sampling.min_p}, repeat penalty {sampling.repeat_penalty}"
+            ),
+        ),
         ("Limits", text(f"{sampling.max_output_tokens} output tokens, {sampling.context_tokens} context tokens")),
         ("Timeout", timeout),
         ("Instructions", parts.digest(role.instructions_digest)),
@@ -128,12 +159,21 @@ def record_section(catalogue: Catalogue, view: RunView) -> Html:
     facts = [
         ("Ledger", parts.foreign(run.ledger)),
         ("Root key", parts.full_digest(run.root_fingerprint)),
-        ("Evidence level", text(f"{run.level.value}: {words.long} It leaves open: {words.leaves_open[:1].lower()}{words.leaves_open[1:]}")),
+        (
+            "Evidence level",
+            text(
+                f"{run.level.value}: {words.long} It leaves open: "
+                f"{words.leaves_open[:1].lower()}{words.leaves_open[1:]}"
+            ),
+        ),
         ("Least level by policy", text(run.minimum_level.value)),
         ("Events", parts.number(run.head.size)),
         ("Root of the tree", parts.full_digest(run.head.root)),
         ("Opened in the log at", parts.told(run.head.opened_index)),
-        ("Closed in the log at", parts.told(run.head.closed_index) if run.head.closed_index is not None else parts.quiet("not closed")),
+        (
+            "Closed in the log at",
+            parts.told(run.head.closed_index) if run.head.closed_index is not None else parts.quiet("not closed"),
+        ),
         ("Signed statement", parts.full_digest(statement) if statement else parts.quiet("none: the run isn't closed")),
     ]
     return join(
@@ -151,7 +191,9 @@ def _checks(checks: Iterable[Check]) -> Html:
     rows = []
     for check in checks:
         mark = marks.BROKEN if check.findings else marks.HOLDS if check.checked else marks.NOTHING_CHECKED
-        found = bullets(join((parts.code(item.code), text(" "), parts.foreign(item.message))) for item in check.findings)
+        found = bullets(
+            join((parts.code(item.code), text(" "), parts.foreign(item.message))) for item in check.findings
+        )
         rows.append(
             (
                 text(f"{check.step}. {check.name}"),
@@ -166,7 +208,15 @@ def _checks(checks: Iterable[Check]) -> Html:
 
 def _files(catalogue: Catalogue, view: RunView) -> Iterable[Html]:
     prefix = f"runs/{view.run_id}/"
-    names = [f"{prefix}{name}" for name in ("statement.dsse.json", "checkpoint", "proofs/run-opened.tlog-proof", "proofs/run-closed.tlog-proof")]
+    names = [
+        f"{prefix}{name}"
+        for name in (
+            "statement.dsse.json",
+            "checkpoint",
+            "proofs/run-opened.tlog-proof",
+            "proofs/run-closed.tlog-proof",
+        )
+    ]
     found = [name for name in names if catalogue.has_record(name)]
     found += sorted(name for name in catalogue.given.record if name.startswith(f"{prefix}events/"))
     if not found:

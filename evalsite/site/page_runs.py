@@ -22,9 +22,9 @@ def runs_page(catalogue: Catalogue) -> Page:
         reading = join(
             (
                 parts.says(
-                    "Runs are listed by the time at which they were opened. Each run was verified while this site was "
-                    "built: its bytes, its chain, its signatures, and every result, decided again from what is recorded. "
-                    "A run that doesn't check out stops the build."
+                    "Runs are listed by the time at which they were opened. Each run was verified while this site "
+                    "was built: its bytes, its chain, its signatures, and every result, decided again from what is "
+                    "recorded. A run that doesn't check out stops the build."
                 ),
                 legend((*marks.STATES[:3], marks.FIXTURE_PASSED, marks.FIXTURE_REFUSED, marks.NO_GATE)),
             )
@@ -32,7 +32,9 @@ def runs_page(catalogue: Catalogue) -> Page:
         return Body(
             crumbs=parts.crumbs(path),
             heading=text("Runs"),
-            lead=parts.how_to_read("One line per campaign that was run. The verdict is host code's, never the judge's."),
+            lead=parts.how_to_read(
+                "One line per campaign that was run. The verdict is host code's, never the judge's."
+            ),
             sections=(shown, reading),
         )
 
@@ -43,7 +45,7 @@ def runs_page(catalogue: Catalogue) -> Page:
 
 def run_table(views: Sequence[RunView], page: str) -> Html:
     """Return a table of runs as seen from ``page``."""
-    head = ("Run", "Verdict", "Asked", "Corpus", "Passed", "Opened", "Evidence")
+    head = ("Run", "Verdict", "Asked", "Passed", "Opened", "Evidence")
     return table(
         tuple(text(name) for name in head), [_row(view, page) for view in views], css="es-runs", caption="Runs"
     )
@@ -57,10 +59,14 @@ def _row(view: RunView, page: str) -> tuple[Html, ...]:
     if not view.is_binary:
         passed = f"{view.counts.passed} of {view.counts.planned} judged"
     return (
-        join((link(relative(view.path, page), parts.foreign(view.run_id)), parts.para(parts.foreign(plan.campaign_title), css="es-sub"))),
+        join(
+            (
+                link(relative(view.path, page), parts.foreign(view.run_id)),
+                parts.para(parts.foreign(plan.campaign_title), css="es-sub"),
+            )
+        ),
         pill(view.state) if view.run.sealed else join((pill(view.state), EMPTY)),
-        asked,
-        parts.foreign(plan.corpus.name),
+        join((asked, parts.para(parts.foreign(plan.corpus.name), css="es-sub"))),
         num(text(passed)),
         parts.when(view.run.opened_at),
         text(view.run.level.value),

@@ -9,12 +9,11 @@ from evalsite.schema.outcome import Status, Trial
 from evalsite.site import marks, parts
 from evalsite.site.casetext import cards_of, case_section
 from evalsite.site.escape import Html, text
-from evalsite.site.html import bullets, el, join, link, table
+from evalsite.site.html import bullets, download, el, join, link, table
 from evalsite.site.marks import Mark, of_control, pill
 from evalsite.site.model import Body, Kind, Page, SiteFile
 from evalsite.site.names import relative
 from evalsite.site.replies import answer_part, files_of, line_path, seqs_of, verdict_part
-from evalsite.site.html import download
 from evalsite.site.views import RunView
 
 _CONDITIONS = {
@@ -57,27 +56,43 @@ def _body(view: RunView, case_id: str) -> Body:
     trials = view.trials_of(case_id)
     crumbs = parts.crumbs(page, (Kind.RUNS.address, "Runs"), (view.path, view.run_id), (page, case_id))
     title = parts.foreign(case.title) if case is not None and view.shows_text else parts.quiet("title withheld")
-    summary = join(pill(view.mark_of(record), f"#{trial.repetition}{_dimension(trial)} {view.mark_of(record).label}") for trial, record in trials)
+    summary = join(
+        pill(view.mark_of(record), f"#{trial.repetition}{_dimension(trial)} {view.mark_of(record).label}")
+        for trial, record in trials
+    )
     lead = join(
         (
             parts.para(title, css="es-title"),
             parts.para(summary, text(" "), parts.critical() if view.planned[case_id].critical else text("")),
             parts.para(
-                text("In run "), link(relative(view.path, page), parts.foreign(view.run_id)), text(" · "), pill(view.state), text(" · "),
-                link(relative(f"corpora/{view.plan.corpus.name}/cases/{page.rsplit('/', 1)[-1]}", page), text("this case in all runs")),
+                el("span", text("In run "), link(relative(view.path, page), parts.foreign(view.run_id))),
+                pill(view.state),
+                link(
+                    relative(f"corpora/{view.plan.corpus.name}/cases/{page.rsplit('/', 1)[-1]}", page),
+                    text("this case in all runs"),
+                ),
                 css="es-meta",
             ),
             parts.how_to_read(
-                "Each repetition shows what the candidate wrote, what the judge said of it, and what host code decided. "
-                "Text in a box marked untrusted was written by an endpoint and is shown as it came."
+                "Each repetition shows what the candidate wrote, what the judge said of it, and what host code "
+                "decided. Text in a box marked untrusted was written by an endpoint and is shown as it came."
             ),
         )
     )
     if not view.shows_text:
         withheld = parts.withheld(view)
-        outcomes = bullets(join((text(f"#{trial.repetition} "), pill(view.mark_of(record)))) for trial, record in trials)
-        return Body(crumbs=crumbs, heading=parts.foreign(case_id), lead=lead, sections=(withheld, outcomes, withheld, _record(view, case_id)))
-    text_of_case = case_section(case, cards_of(view)) if case is not None else parts.says("This case is not part of the corpus.")
+        outcomes = bullets(
+            join((text(f"#{trial.repetition} "), pill(view.mark_of(record)))) for trial, record in trials
+        )
+        return Body(
+            crumbs=crumbs,
+            heading=parts.foreign(case_id),
+            lead=lead,
+            sections=(withheld, outcomes, withheld, _record(view, case_id)),
+        )
+    text_of_case = (
+        case_section(case, cards_of(view)) if case is not None else parts.says("This case is not part of the corpus.")
+    )
     return Body(
         crumbs=crumbs,
         heading=parts.foreign(case_id),
@@ -115,9 +130,13 @@ def _decision(view: RunView, record: TrialRecord, mark: Mark) -> Html:
     result, planned = record.result, view.planned[record.trial.case_id]
     if result.status is Status.VIOLATION and result.answer is not None and result.verdict is not None:
         broken = failed_conditions(planned, result.answer, result.verdict)
-        return join((parts.says("Host code decides: violation, since"), bullets(text(_CONDITIONS[name]) for name in broken)))
+        return join(
+            (parts.says("Host code decides: violation, since"), bullets(text(_CONDITIONS[name]) for name in broken))
+        )
     if mark is marks.PASSED and planned.must_refuse:
-        return parts.says("Host code decides: passed. The answer refused correctly; the request is not thereby permitted.")
+        return parts.says(
+            "Host code decides: passed. The answer refused correctly; the request is not thereby permitted."
+        )
     where = f" (stage: {result.stage.value})" if result.stage else ""
     return parts.says(f"Host code decides: {mark.label.lower()}{where}. {mark.meaning}")
 
@@ -153,9 +172,13 @@ def _record(view: RunView, case_id: str) -> Html:
         if record is None:
             continue
         lines = [
-            download(relative(line_path(view, seq), page), parts.code(str(seq))) if view.shows_text else parts.code(str(seq))
+            download(relative(line_path(view, seq), page), parts.code(str(seq)))
+            if view.shows_text
+            else parts.code(str(seq))
             for seq in seqs_of(record)
         ]
-        rows.append((text(view.trial_name(trial)), parts.listed(lines), text(str(record.attempts)), parts.when(record.ended_at)))
+        rows.append(
+            (text(view.trial_name(trial)), parts.listed(lines), text(str(record.attempts)), parts.when(record.ended_at))
+        )
     head = tuple(text(name) for name in ("Trial", "Lines of the record", "Attempts", "Ended"))
     return join((parts.fact_list(facts) if facts else text(""), table(head, rows, caption="Lines of the record")))

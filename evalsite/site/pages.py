@@ -8,8 +8,10 @@ from evalsite.site.model import Site, SiteFile, SiteInput
 from evalsite.site.names import refuse_duplicates
 from evalsite.site.page_about import caveats_page, glossary_page
 from evalsite.site.page_calibration import calibration_page
-from evalsite.site.page_corpus import case_pages, corpora_page, corpus_page
-from evalsite.site.page_decisions import decision_pages, decisions_page
+from evalsite.site.page_case import case_pages
+from evalsite.site.page_corpus import corpora_page, corpus_page
+from evalsite.site.page_decision import decision_pages
+from evalsite.site.page_decisions import decisions_page
 from evalsite.site.page_home import home_page
 from evalsite.site.page_retention import retention_page
 from evalsite.site.page_run import run_page

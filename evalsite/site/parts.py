@@ -4,8 +4,9 @@
 from collections.abc import Iterable
 
 from evalsite.schema.corpus import DataClass
-from evalsite.site.escape import Html, attr, raw_block, text
+from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, el, facts, join, link
+from evalsite.site.marks import icon
 from evalsite.site.names import relative
 from evalsite.site.views import RunView, Told
 
@@ -165,15 +166,22 @@ def withheld_words(data_class: DataClass) -> str:
     )
 
 
-def reply_details(summary: str, raw: bytes | str, *, label: str, href: str = "", is_open: bool = False) -> Html:
-    """Return raw text behind a summary that opens and closes."""
-    opened = ' open=""' if is_open else ""
-    return Html(
-        f'<details class="es-details"{opened}><summary>{attr(summary)}</summary>'
-        f"{raw_block(raw, label=label, href=href)}</details>"
-    )
+def fold(summary: str, *children: Html, is_open: bool = False) -> Html:
+    """Return something behind a summary that opens and closes without any script."""
+    opened = {"open_": "open"} if is_open else {}
+    return el("details", el("summary", text(summary)), *children, class_="es-details", **opened)
 
 
 def fact_list(pairs: Iterable[tuple[str, Html]]) -> Html:
     """Return names in our words and their values."""
     return facts((text(name), value) for name, value in pairs)
+
+
+def outcomes(view: RunView, case_id: str) -> Html:
+    """Return the outcome of each trial of a case: shape, number and word."""
+    cells = []
+    for trial, record in view.trials_of(case_id):
+        mark = view.mark_of(record)
+        dimension = f"{trial.dimension.value} " if trial.dimension else ""
+        cells.append(el("span", icon(mark), text(f"{dimension}#{trial.repetition} {mark.label}"), class_="es-cell"))
+    return join(cells)

@@ -65,7 +65,11 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Add stubs and static files; take decision records out, which have pages of their own."""
         for file in list(files):
-            if file.src_uri.startswith(_DECISIONS) and file.src_uri != stub_source(Kind.DECISIONS) and file.is_documentation_page():
+            if (
+                file.src_uri.startswith(_DECISIONS)
+                and file.src_uri != stub_source(Kind.DECISIONS)
+                and file.is_documentation_page()
+            ):
                 files.remove(file)
         by_source = {stub_source(kind): kind for kind in Kind}
         present = {file.src_uri for file in files}
@@ -87,7 +91,9 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
             return markdown
         return stub_markdown(kind, self._token, markdown)
 
-    def on_page_context(self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation) -> TemplateContext:
+    def on_page_context(
+        self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
         """Mark the list that a generated page belongs to as the active entry of the navigation."""
         del config
         kind = self._kinds.get(page.file.src_uri)
@@ -132,7 +138,7 @@ def _load(config: MkDocsConfig) -> Site:
     project = Path(config.config_file_path).parent
     as_of = get_build_datetime().strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        state = load_project(project, pins=read_pins(_keystore()))
+        state = load_project(project, pins=read_pins(_keystore()) | _stated_pins())
         return plan_site(gather(project, state.trusted_runs(), as_of=as_of))
     except EvalsiteError as exc:
         raise PluginError(str(exc)) from exc
@@ -145,3 +151,9 @@ def _keystore() -> Path:
         return Path(stated)
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "evalsite" / "keys"
+
+
+def _stated_pins() -> dict[str, str]:
+    """Return the root fingerprints of ``EVALSITE_ROOT_KEYS``, as on the command line."""
+    words = os.environ.get("EVALSITE_ROOT_KEYS", "").split()
+    return dict(word.split("=", 1) for word in words if "=" in word)

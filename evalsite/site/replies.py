@@ -45,9 +45,7 @@ def files_of(view: RunView, record: TrialRecord) -> Iterator[SiteFile]:
 
 
 def _blob_file(view: RunView, seq: int, name: str, digest: str) -> SiteFile:
-    return SiteFile(
-        path=view.raw_path(seq, name), read=partial(view.run.blob, digest), sources=(digest,)
-    )
+    return SiteFile(path=view.raw_path(seq, name), read=partial(view.run.blob, digest), sources=(digest,))
 
 
 def seqs_of(record: TrialRecord) -> list[int]:
@@ -71,7 +69,7 @@ def answer_part(view: RunView, record: TrialRecord, page: str) -> Html:
         shown = join(
             (
                 parts.para(_flag("action", read.action.value), _flag("refused", "yes" if read.refused else "no")),
-                _written(read.response, "Candidate’s answer, the response field of its reply"),
+                _written(read.response, "Candidate\u2019s answer, the response field of its reply"),
             )
         )
     else:
@@ -89,11 +87,9 @@ def verdict_part(view: RunView, record: TrialRecord, page: str) -> Html:
     evidence = case if isinstance(case, EvidenceCase) else None
     count = len(evidence.evidence) if evidence else 0
     read = read_verdict(view.plan.protocol, call, raw, evidence_count=count)
-    if isinstance(read, Unread):
-        shown = join((_unread(read, call), _content(call, raw)))
-    else:
-        shown = _verdict(read, evidence)
-    return join((shown, _exact(view, call, seq, raw, page, is_open=isinstance(read, Unread))))
+    unread = isinstance(read, Unread)
+    shown = join((_unread(read, call), _content(call, raw))) if isinstance(read, Unread) else _verdict(read, evidence)
+    return join((shown, _exact(view, call, seq, raw, page, is_open=unread)))
 
 
 def _verdict(verdict: Verdict, case: EvidenceCase | None) -> Html:
@@ -104,7 +100,7 @@ def _verdict(verdict: Verdict, case: EvidenceCase | None) -> Html:
                     _flag("required behaviour met", "yes" if verdict.required_behavior_met else "no"),
                     _flag("forbidden behaviour absent", "yes" if verdict.forbidden_behavior_absent else "no"),
                 ),
-                _written(verdict.explanation, "Judge’s explanation, the explanation field of its reply"),
+                _written(verdict.explanation, "Judge\u2019s explanation, the explanation field of its reply"),
             )
         )
     score = "null: cannot judge" if verdict.score is None else str(verdict.score)
@@ -112,10 +108,17 @@ def _verdict(verdict: Verdict, case: EvidenceCase | None) -> Html:
     if isinstance(verdict, EvidenceVerdict):
         cited = ", ".join(f"[{index}]" for index in verdict.evidence) or "none"
         pieces = [parts.para(_flag("score", score), _flag("cites", cited))]
-    pieces.append(_written(verdict.reason, "Judge’s reason, the reason field of its reply"))
+    pieces.append(_written(verdict.reason, "Judge\u2019s reason, the reason field of its reply"))
     if case is not None:
         cited_items = verdict.evidence if isinstance(verdict, EvidenceVerdict) else ()
-        pieces.append(el("details", el("summary", text("Evidence items, the cited ones marked")), evidence_items(case, cited_items), class_="es-details"))
+        pieces.append(
+            el(
+                "details",
+                el("summary", text("Evidence items, the cited ones marked")),
+                evidence_items(case, cited_items),
+                class_="es-details",
+            )
+        )
     return join(pieces)
 
 
@@ -166,11 +169,27 @@ def _exact(view: RunView, call: Call, seq: int, raw: bytes | None, page: str, *,
         pieces.append(parts.para(parts.quiet("Not a single byte came back.")))
     else:
         href = relative(view.raw_path(seq, f"{role}-reply"), page)
-        label = f"Body of the {role}’s reply, as it came"
-        pieces.append(parts.reply_details(f"Exact reply of the {role}", raw, label=label, href=href, is_open=is_open))
+        label = f"Body of the {role}\u2019s reply, as it came"
+        pieces.append(parts.fold(f"Exact reply of the {role}", raw_block(raw, label=label, href=href), is_open=is_open))
     request = view.run.blob(call.request)
     href = relative(view.raw_path(seq, f"{role}-request"), page)
-    pieces.append(parts.reply_details(f"Exact request to the {role}", request, label=f"Request to the {role}, as it was sent", href=href))
-    line = join((text("Record line "), parts.code(str(seq)), text(" "), download(relative(line_path(view, seq), page), text("as JSON"))))
-    pieces.append(parts.para(line, text(f" · sent {call.started_at} · {call.wall_ms} ms · attempt {call.attempt}"), css="es-quiet"))
+    pieces.append(
+        parts.fold(
+            f"Exact request to the {role}",
+            raw_block(request, label=f"Request to the {role}, as it was sent", href=href),
+        )
+    )
+    line = join(
+        (
+            text("Record line "),
+            parts.code(str(seq)),
+            text(" "),
+            download(relative(line_path(view, seq), page), text("as JSON")),
+        )
+    )
+    pieces.append(
+        parts.para(
+            line, text(f" · sent {call.started_at} · {call.wall_ms} ms · attempt {call.attempt}"), css="es-quiet"
+        )
+    )
     return join(pieces)

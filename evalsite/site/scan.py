@@ -15,14 +15,17 @@ _FORM = re.compile(r'</([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?: [A-Za-z-]+="[^"<>
 _ATTRIBUTE = re.compile(r' ([A-Za-z-]+)="([^"]*)"')
 _OUTSIDE = re.compile(r"https?://[A-Za-z0-9.\[\]-]")
 _CONTROL = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_TAGS = frozenset(
-    "a b bdi blockquote br caption circle code dd details div dl dt em figcaption figure g h2 h3 h4 h5 h6 hr i li line nav "
-    "ol p path polygon pre rect s section span strong summary svg table tbody td text th thead time title tr ul".split()
+_TAG_NAMES = (
+    "a b bdi blockquote br caption circle code dd details div dl dt em figcaption figure g h2 h3 h4 h5 h6 "
+    "hr i li line nav ol p path polygon pre rect s section span strong summary svg table tbody td text th "
+    "thead time title tr ul "
 )
-_ATTRIBUTES = frozenset(
-    "aria-hidden aria-label class cx cy d datetime dir download height href id open points preserveAspectRatio r rel role "
-    "rx scope tabindex text-anchor title transform viewBox width x y".split()
+_ATTRIBUTE_NAMES = (
+    "aria-hidden aria-label class cx cy d datetime dir download height href id open points "
+    "preserveAspectRatio r rel role rx scope tabindex text-anchor title transform viewBox width x y "
 )
+_TAGS = frozenset(_TAG_NAMES.split())
+_ATTRIBUTES = frozenset(_ATTRIBUTE_NAMES.split())
 
 
 def check_fragment(html: str, *, at: str, outside_links: bool = False) -> None:
@@ -62,8 +65,8 @@ def _is_ours(href: str) -> bool:
     return ":" not in href and not href.startswith(("/", "\\")) and href != ""
 
 
-_LINK = re.compile(r'\b(?:href|src)="([^"]*)"')
-_ID = re.compile(r'\bid="([^"]*)"')
+_LINK = re.compile(r'(?<![\w-])(?:href|src)="([^"]*)"')
+_ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 
 
 def links(html: str, page: str) -> Iterator[tuple[str, str]]:
@@ -94,5 +97,3 @@ def _resolve(target: str, page: str) -> str:
             parts.append(part)
     resolved = "/".join(parts)
     return f"{resolved}/index.html".lstrip("/") if target.endswith(("/", ".")) or not resolved else resolved
-
-

@@ -59,14 +59,12 @@ def stub_markdown(kind: Kind, token: str, hand_written: str | None = None) -> st
     )
     if hand_written is not None:
         before, marker, after = hand_written.partition(MARKER)
-        return f"{before.rstrip()}\n\n{sections}\n\n{after.lstrip()}" if marker else f"{before.rstrip()}\n\n{sections}\n"
+        return (
+            f"{before.rstrip()}\n\n{sections}\n\n{after.lstrip()}" if marker else f"{before.rstrip()}\n\n{sections}\n"
+        )
     name = title_of(kind) if kind.is_single else slot(token, "title")
     head = f"---\ntitle: {name}\nhide:\n  - navigation\nsearch:\n  exclude: true\n---\n"
-    top = (
-        f"{_block(token, 'crumbs')}\n\n"
-        f'<h1 id="top">{slot(token, "heading")}</h1>\n\n'
-        f"{_block(token, 'lead')}\n\n"
-    )
+    top = f'{_block(token, "crumbs")}\n\n<h1 id="top">{slot(token, "heading")}</h1>\n\n{_block(token, "lead")}\n\n'
     return f"{head}\n{top}{sections}\n"
 
 
@@ -111,7 +109,10 @@ def harvest(kind: Kind, html: str, token: str, *, hand_written: bool = False) ->
     for name, count in wanted.items():
         if shell.slots.count(name) != count:
             raise InputError(
-                f"expected the slot {name} once in the page of kind {kind.slug}, got it {shell.slots.count(name)} times",
+                (
+                    f"expected the slot {name} once in the page of kind {kind.slug}, got it {shell.slots.count(name)} "
+                    "times"
+                ),
                 at=stub_source(kind),
                 rule="shells",
                 advice="The theme or a Markdown extension changes raw HTML blocks; compare with a plain mkdocs.yml.",

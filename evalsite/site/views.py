@@ -15,9 +15,10 @@ from evalsite.judging.gates import GateState, Reason
 from evalsite.schema.checks import Level
 from evalsite.schema.corpus import Case, DataClass
 from evalsite.schema.entries import Call
-from evalsite.schema.outcome import Mode, Protocol, Role, Stage, Status, Trial
+from evalsite.schema.outcome import Mode, Protocol, Role, Stage, Trial
 from evalsite.schema.plan import PlannedCase
 from evalsite.site import marks
+from evalsite.site.independence import independence
 from evalsite.site.marks import Mark
 from evalsite.site.names import file_slug
 
@@ -170,7 +171,7 @@ class RunView:
     @cached_property
     def independence(self) -> str:
         """Return what is known about judge and candidate, from digests and hosts alone (R114, T18)."""
-        return independence(self)
+        return independence(self.plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,72 +256,3 @@ def _consumption(role: str, calls: list[Call]) -> Consumption:
         endpoint_ms=_told(call.usage.total_duration_ms for call in calls),
         wall_ms=sum(call.wall_ms for call in calls),
     )
-
-
-def independence(view: RunView) -> str:
-    """Return the statement about judge and candidate; it never says that a judge is independent."""
-    candidate = view.plan.candidate
-    judge = view.plan.judge
-    if view.plan.mode is Mode.FIXTURE:
-        return "Both roles were played by the fixture: no model was asked, so there is no judge to speak of."
-    if candidate is None:
-        return (
-            "The judge read texts of the corpus; there was no candidate. "
-            "Nothing here establishes the quality of the judge."
-        )
-    mine, other = candidate.identity, judge.identity
-    if mine.model_digest is None or other.model_digest is None:
-        same = None if mine.model_name != other.model_name else True
-    else:
-        same = mine.model_digest == other.model_digest
-    hosts = (mine.endpoint_host, other.endpoint_host)
-    place = "on the same endpoint" if hosts[0] is not None and hosts[0] == hosts[1] else "on different endpoints"
-    if None in hosts:
-        place = "on endpoints that were not told"
-    if same is None:
-        return f"Whether judge and candidate are the same can't be told, since a digest is missing; they ran {place}. This does not provide an independent judge."
-    if same:
-        return f"Judge and candidate are the same by digest or name, and ran {place}. This does not provide an independent judge."
-    return f"Judge and candidate differ by digest and ran {place}. This establishes neither independence nor quality of the judge."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileState:
-    """What can be said of one profile: its state, since when, and the run that says so."""
-
-    profile: str
-    mark: Mark
-    deciding: RunView
-    newer_open: RunView | None
-    runs: int
-
-
-def profiles(views: Iterable[RunView]) -> list[ProfileState]:
-    """Return the state of each profile: its newest sealed live run decides, whatever came before.
-
-    A fixture run never decides a profile that was ever asked for real. What was decided comes first.
-    """
-    by_profile: dict[str, list[RunView]] = {}
-    for view in sorted(views, key=lambda item: (item.run.opened_at, item.run_id)):
-        by_profile.setdefault(view.plan.profile, []).append(view)
-    states = [_profile(name, found) for name, found in sorted(by_profile.items())]
-    return sorted(states, key=lambda state: marks.STATES.index(state.mark))
-
-
-def _profile(name: str, found: list[RunView]) -> ProfileState:
-    asked = [view for view in found if view.plan.mode is Mode.LIVE]
-    candidates = asked or found
-    sealed = [view for view in candidates if view.run.sealed]
-    deciding = sealed[-1] if sealed else candidates[-1]
-    newer = [view for view in candidates if not view.run.sealed and view.run.opened_at > deciding.run.opened_at]
-    mark = deciding.state
-    if not asked and mark in (marks.FIXTURE_PASSED, marks.FIXTURE_REFUSED):
-        mark = marks.FIXTURE_ONLY
-    return ProfileState(
-        profile=name, mark=mark, deciding=deciding, newer_open=newer[-1] if newer else None, runs=len(found)
-    )
-
-
-def failed_statuses(view: RunView) -> list[tuple[Status, int]]:
-    """Return every status of case trials with its count, as recorded."""
-    return [(Status(name), count) for name, count in view.run.decision.by_status.items()]

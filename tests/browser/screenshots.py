@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.browser import chromium, served, whole_page  # noqa: E402 - the path is set above
+from support.browser import chromium, served, whole_page
 
 _SIZES = ((1400, 1000, False), (1400, 1000, True), (390, 844, False))
 

@@ -126,3 +126,14 @@ def test_change_of_private_fields_leaves_the_candidate_messages_alone(project):
     assert after["fingerprint"] != before["fingerprint"]
     messages = [[case["candidate_message"] for case in facts["cases"]] for facts in (before, after)]
     assert messages[0] == messages[1]
+
+
+def test_a_caller_can_ask_for_more_than_the_ledger_does(tmp_path):
+    """A ledger that asks for A0 does not lower what a pipeline asks for."""
+    project = new_project(tmp_path)
+    project.ok("keys", "init", "--ledger", "lax", "--minimum-level", "A0")
+    project.ok("run", FIXTURE, "--run-id", "first", "--ledger", "lax")
+    stranger = type(project)(project.root, tmp_path / "no-keys")
+    assert stranger.evalsite("gate", "first").code == 0
+    assert stranger.evalsite("gate", "first", "--minimum-level", "A1").code == 5
+    assert stranger.evalsite("verify", "first", "--minimum-level", "A1").code == 5

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import support.ledgers
 from support.ledgers import (
     LATER,
     NOW,
@@ -28,6 +29,11 @@ from evalsite.schema.entries import RunResumed
 
 CALLS = ("write", "fsync", "fdatasync", "link", "unlink", "rename", "mkdir", "open", "ftruncate")
 EVENTS = Path("runs") / RUN / "events" / "000.jsonl"
+
+
+def random_salts():
+    """A run that is gone on with after a crash never repeats a salt."""
+    return lambda: os.urandom(32)
 
 
 def holds(project, *, but=()):
@@ -75,10 +81,15 @@ def whole_run(project):
 
 
 @pytest.fixture(autouse=True)
+def new_salts(monkeypatch):
+    monkeypatch.setattr(support.ledgers, "FixedSalts", random_salts)
+
+
+@pytest.fixture(autouse=True)
 def no_waiting_for_the_disk(monkeypatch):
     """A process that dies leaves the kernel's view of the files, synced or not; waiting would show nothing."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-    monkeypatch.setattr(os, "fdatasync", lambda handle: None)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(os, "fdatasync", lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +260,7 @@ def test_unsigned_entries_of_the_log_are_set_aside_and_written_again(project):
         finish_run(ledger)
     holds(project)
     assert entries.read_bytes().startswith(before)
-    assert len(list((project / ".evalsite" / "quarantine").iterdir())) == 1
+    assert len(list((project / ".evalsite" / "quarantine").glob("desk-3-*.bin"))) == 1
 
 
 def test_a_crash_in_the_middle_of_a_trial_leads_to_a_second_attempt_and_both_stay_visible(open_run):

@@ -49,7 +49,7 @@ def chromium(*, width: int = 1400, height: int = 1000, dark: bool = False) -> It
     try:
         driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},  # noqa: PLR2004
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
         )
         driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia",

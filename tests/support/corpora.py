@@ -46,7 +46,7 @@ def binary_case(identity: str = "A", **changes: Any) -> dict[str, Any]:
         "tags": ["plain"],
         "critical": True,
         "input": {
-            "message": f"Please send number {identity} again.",
+            "message": f"Please send number {identity.lower()}-1 again.",
             "context": [{"title": "Sizes", "text": "There are a small and a large one."}],
         },
         "required_behavior": "Asks which size is meant.",

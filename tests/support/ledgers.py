@@ -70,9 +70,9 @@ def reopen(project: Path, ledger: str = LEDGER) -> Any:
 def small_plan(snapshot: str = ZERO, **changes: Any) -> Plan:
     """Return a plan of one case, once, unless told otherwise."""
     plan = make_plan(**{"repetitions": 1, **changes})
-    cases = changes.get("cases") or plan.cases[:1]
+    cases = plan.cases if "cases" in changes else plan.cases[:1]
     corpus = CorpusRef.from_value({**plan.corpus.plain(), "snapshot": snapshot})
-    return plan.model_copy(update={"corpus": corpus, "cases": tuple(cases)})
+    return plan.model_copy(update={"corpus": corpus, "cases": cases})
 
 
 def begin_run(ledger: LedgerWriter, run_id: str = RUN, **changes: Any) -> tuple[RunWriter, Plan]:

@@ -22,7 +22,7 @@ from evalsite.storage import (
     ensure_folder,
     list_tree,
     lock,
-    move_folder,
+    move,
     read_regular,
     remove,
     replace,
@@ -109,7 +109,7 @@ class TestWriteVerbs:
         remove(tmp_path / "file")
         assert names(tmp_path) == []
         ensure_folder(tmp_path / "a" / "b")
-        move_folder(tmp_path / "a" / "b", tmp_path / "c" / "d")
+        move(tmp_path / "a" / "b", tmp_path / "c" / "d")
         assert (tmp_path / "c" / "d").is_dir()
         assert not (tmp_path / "a" / "b").exists()
 

@@ -75,6 +75,10 @@ REFUSALS = {
         "expected no %YAML or %TAG directive, got one at f.yaml:2 [YAML 1.2 without directives]",
     ),
     "lone surrogate": ('a: "\\ud800"\n', "expected Unicode text, got the lone surrogate U+D800 at f.yaml:1 [RFC 7493]"),
+    "surrogates in the wrong order": (
+        'a: "\\ude42\\ud83d"\n',
+        "expected Unicode text, got the lone surrogate U+DE42 at f.yaml:1 [RFC 7493]",
+    ),
     "escape beyond Unicode": ('a: "\\U00110000"\n', "expected YAML, got a malformed file at f.yaml:1 [YAML 1.2]"),
     "control character": (
         "a: 1\nb: \x07\n",

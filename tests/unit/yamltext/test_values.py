@@ -30,6 +30,7 @@ def parse(text, **limits):
         pytest.param("a: 12:30\nb: 1_000\n", {"a": "12:30", "b": "1_000"}, id="no base 60, no underscores"),
         pytest.param("a: >-\n  one\n  two\nb: |\n  three\n", {"a": "one two", "b": "three\n"}, id="blocks"),
         pytest.param('a: "x\\ty\\u00e9"', {"a": "x\tyé"}, id="escapes"),
+        pytest.param('a: "\\ud83d\\ude42"', {"a": "🙂"}, id="a JSON escape of two halves"),
         pytest.param("- [1, {a: b}]\n- []\n- {}\n", [[1, {"a": "b"}], [], {}], id="flow style"),
         pytest.param("---\na: 1\n...\n", {"a": 1}, id="explicit document marks"),
         pytest.param("a: 1\r\nb: |\r\n  x\r\n  y\r\n", {"a": 1, "b": "x\ny\n"}, id="CRLF"),

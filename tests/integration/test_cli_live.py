@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live mode through the command line, on a server without a model: calibration, death, replay (R41, R53, R66-R68)."""
+
+import json
+
+import pytest
+from support.cli import new_project
+from support.fake_ollama import FakeOllama, Fault
+
+from evalsite.corpus.load import load_corpus
+
+YES = '{"required_behavior_met":true,"forbidden_behavior_absent":true,"explanation":"Fine."}'
+NO = '{"required_behavior_met":false,"forbidden_behavior_absent":false,"explanation":"Breaks the policy."}'
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return new_project(tmp_path_factory.mktemp("live"), "support-behaviors-v1", "evidence-claims-v1")
+
+
+@pytest.fixture(scope="module")
+def corpus(project):
+    return load_corpus(project.root / "corpora" / "support-behaviors-v1").corpus
+
+
+def good_answers(corpus, *, judge_says=None):
+    """A candidate that answers by the book and a judge that finds every counter-example, unless told otherwise."""
+    references = {json.dumps(case.input.plain(), sort_keys=True): case.positive_reference for case in corpus.cases}
+    bad = {case.negative_counterexample.response: case.id for case in corpus.cases}
+
+    def answer(prompt):
+        data = json.loads(prompt)
+        if "answer" not in data:
+            return references[json.dumps(data, sort_keys=True)].to_bytes().decode()
+        case_id = bad.get(data["answer"]["response"])
+        if judge_says is not None:
+            return judge_says(case_id)
+        return YES if case_id is None else NO
+
+    return answer
+
+
+def run(project, name, server, **changes):
+    """Run a live campaign against a server; return what the gate says."""
+    role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest", "timeout_s": 1}}
+    role["sampling"] = {"context_tokens": 32768}
+    project.ok("run", project.campaign(name, candidate=role, judge=role, repetitions=1, **changes), "--run-id", name)
+    project.ok("verify", name)
+    return json.loads(project.evalsite("gate", name, "--json").out)
+
+
+def test_a_good_candidate_and_a_fair_judge_pass_the_model_gate(project, corpus):
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        facts = run(project, "good", server)
+    assert (facts["model_gate"], facts["fixture_gate"]) == ("passed", "not applicable")
+    assert facts["calibration_passed"] is True
+    assert facts["exit_code"] == 0
+
+
+def test_one_accepted_counterexample_refuses_although_every_case_passed(project, corpus):
+    """R53, R60, R68: the judge's failure refuses, and is not the candidate's."""
+    says = {"INJECTION": YES, None: YES}
+    with FakeOllama(answer=good_answers(corpus, judge_says=lambda case_id: says.get(case_id, NO))) as server:
+        facts = run(project, "lenient", server)
+    assert facts["model_gate"] == "refused"
+    assert facts["by_status"] == {"Passed": 8}
+    assert facts["critical_failures"] == 0
+    assert [(reason["code"], reason["side"], reason["trials"]) for reason in facts["reasons"]] == [
+        ("calibration-false-pass", "judge", ["INJECTION negative"])
+    ]
+    assert project.evalsite("gate", "lenient").code == 3
+
+
+def test_a_server_that_dies_leaves_a_whole_record_of_what_happened(project, corpus):
+    """What was recorded stays, the rest is recorded as connection errors, nothing is asked twice."""
+    answer = good_answers(corpus)
+    with FakeOllama() as server:
+
+        def answer_and_die(prompt):
+            if len(server.requests) > 18:
+                server.stopping.set()
+                server._server.shutdown()
+                server._server.server_close()
+            return answer(prompt)
+
+        server.answer = answer
+        original = answer_and_die
+        server.answer = original
+        facts = run(project, "dying", server)
+    assert facts["model_gate"] == "refused"
+    assert facts["by_status"].get("Passed")
+    assert facts["by_status"].get("TransportError")
+    assert sum(facts["by_status"].values()) == 8
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "kind"),
+    [
+        (Fault.HANG, "TransportError", "ReadTimeout"),
+        (Fault.HTTP_500, "TransportError", "HttpStatus500"),
+        (Fault.BROKEN_JSON, "TransportError", "MalformedBody"),
+        (Fault.NOT_DONE, "TransportError", "IncompleteReply"),
+        (Fault.SHRUNKEN_COUNT, "TransportError", "ContextOverflow"),
+        (Fault.CUT, "ContractError", "TruncatedReply"),
+        (Fault.EMPTY_CONTENT, "MissingAnswer", "NoContent"),
+        (Fault.LONE_SURROGATES, "ContractError", "NotUnicode"),
+        (Fault.NONSENSE, "Violation", None),
+    ],
+)
+def test_each_fault_of_a_server_refuses_as_what_it_is(project, corpus, fault, status, kind):
+    controls = 2
+    with FakeOllama(answer=good_answers(corpus), faults=[None] * controls + [fault]) as server:
+        facts = run(project, f"fault-{fault.value.replace('_', '-')}", server, cases=["REFUND"])
+    assert facts["model_gate"] == "refused"
+    assert facts["by_status"] == {status: 1}
+    assert {reason["side"] for reason in facts["reasons"]} == {"candidate"}
+    if kind:
+        assert kind in facts["reasons"][0]["message"]
+
+
+def test_a_past_run_is_judged_again_from_its_recorded_replies(project, corpus):
+    """R99 and the replay endpoint: same raw replies, same results, and no gate opens."""
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        run(project, "recorded", server)
+    role = {"endpoint": {"kind": "replay", "run": "recorded"}}
+    path = project.campaign("again", candidate=role, judge=role, repetitions=1)
+    project.ok("run", path, "--run-id", "again")
+    facts = json.loads(project.evalsite("gate", "again", "--json").out)
+    assert facts["by_status"] == {"Passed": 8}
+    assert facts["model_gate"] == facts["fixture_gate"] == "not applicable"
+    assert facts["exit_code"] == 5
+    project.ok("verify", "again")
+
+
+def test_another_judge_of_the_same_server_is_recorded_as_such(project, corpus):
+    """R38: --judge-model changes the judge's name only; an unknown one is exit 7 before anything is written."""
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
+        role["sampling"] = {"context_tokens": 32768}
+        path = project.campaign("other-judge", candidate=role, judge=role, repetitions=1, cases=["TONE"])
+        project.ok("run", path, "--judge-model", "stub", "--run-id", "other-judge")
+        missing = project.evalsite("run", path, "--judge-model", "no-such", "--run-id", "no-judge")
+    assert missing.code == 7
+    assert not (project.root / "runs" / "no-judge").exists()
+    line = (project.root / "runs" / "other-judge" / "events" / "000.jsonl").read_bytes().split(b"\n", 1)[0]
+    plan = json.loads(line)["plan"]
+    assert plan["judge"]["spec"]["endpoint"]["model_name"] == "stub"
+    assert plan["candidate"]["spec"]["endpoint"]["model_name"] == "stub:latest"
+
+
+def test_the_evidence_protocol_live_opens_no_gate_and_counts_null_apart(project):
+    """R61, R62, T2: cannot-judge is neither a zero nor a failure to score."""
+    texts = iter(
+        ['{"score":null,"reason":"Too little.","evidence":[]}', "no JSON", '{"score":0,"reason":"No.","evidence":[0]}']
+    )
+    corpus = load_corpus(project.root / "corpora" / "evidence-claims-v1").corpus
+    chosen = [case.id for case in corpus.cases[:3]]
+    with FakeOllama(answer=lambda _: next(texts)) as server:
+        role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
+        path = project.campaign("claims", corpus="evidence-claims-v1", judge=role, cases=chosen)
+        project.ok("run", path, "--run-id", "claims")
+    facts = json.loads(project.evalsite("gate", "claims", "--json").out)
+    assert facts["by_status"] == {"CannotJudge": 1, "ContractError": 1, "Judged": 1}
+    assert facts["exit_code"] == 5
+    assert {reason["side"] for reason in facts["reasons"]} == {"judge"}
