@@ -4,9 +4,9 @@
 The ledger proves that the bytes are the ones that were signed. This module proves that what they
 say follows from what was asked and answered:
 
-1. The corpus snapshot has the fingerprint of the plan, and the plan's case table follows from it.
-2. Every prompt is the one that the snapshot yields, and every request carries it.
-3. Every result follows from the raw replies, by the code that ran the trial.
+21. The corpus snapshot has the fingerprint of the plan, and the plan's case table follows from it.
+22. Every prompt is the one that the snapshot yields, and every request carries it.
+23. Every result follows from the raw replies, by the code that ran the trial.
 
 Each step is counted; a difference is an integrity finding at the event's line.
 """
@@ -42,6 +42,7 @@ from evalsite.schema.outcome import Stage, Status, Trial, TrialKind
 from evalsite.schema.plan import Plan
 
 _T = TypeVar("_T")
+_FIRST_STEP = 21  # the ledger's verification numbers its steps from 1 to 20
 _UNDERIVABLE = (Status.CANCELLED, Status.HOST_ERROR)
 
 
@@ -62,30 +63,31 @@ def recheck(run: AuthenticRun) -> Rechecked:
     Returns:
         The trusted run when all steps hold; the checks in any case.
     """
-    first = max((check.step for check in run.checks), default=0) + 1
     try:
-        return _recheck(run, first)
+        return _recheck(run)
     except UndecidedError as exc:
         finding = Finding(code="blob.missing", severity=Severity.ERROR, at=exc.at, message=exc.message, rule=exc.rule)
-        check = Check(step=first, name="facts derived again", area=Area.AVAILABILITY, checked=1, findings=(finding,))
+        check = Check(
+            step=_FIRST_STEP, name="facts derived again", area=Area.AVAILABILITY, checked=1, findings=(finding,)
+        )
         return Rechecked(trusted=None, checks=(*run.checks, check))
 
 
-def _recheck(run: AuthenticRun, first: int) -> Rechecked:
+def _recheck(run: AuthenticRun) -> Rechecked:
     opened = run.events[0]
     if not isinstance(opened, RunOpened):  # pragma: no cover - the ledger verified the order
         raise TypeError(type(opened).__name__)
     snapshot, corpus_findings = _snapshot(run, opened.plan)
-    checks = [_check(first, "corpus snapshot and case table follow", 1 + len(opened.plan.cases), corpus_findings)]
+    checks = [_check(_FIRST_STEP, "corpus snapshot and case table follow", 1 + len(opened.plan.cases), corpus_findings)]
     if snapshot is None or corpus_findings:
         return Rechecked(trusted=None, checks=(*run.checks, *checks))
     replay = _Rederivation(run, opened.plan, CaseBook(snapshot))
     records = tuple(replay.records())
     calls = sum(isinstance(event, CallRecorded) for event in run.events)
     if calls or replay.prompt_findings:
-        checks.append(_check(first + 1, "prompts follow from the corpus", calls, replay.prompt_findings))
+        checks.append(_check(_FIRST_STEP + 1, "prompts follow from the corpus", calls, replay.prompt_findings))
     if records or replay.result_findings:
-        checks.append(_check(first + 2, "results follow from raw replies", len(records), replay.result_findings))
+        checks.append(_check(_FIRST_STEP + 2, "results follow from raw replies", len(records), replay.result_findings))
     if any(check.findings for check in checks):
         return Rechecked(trusted=None, checks=(*run.checks, *checks))
     trusted = _trusted(run, opened, snapshot, records, (*run.checks, *checks))

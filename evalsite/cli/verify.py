@@ -76,9 +76,9 @@ def _run_levels(state: RunState) -> dict[str, tuple[Level, Level | None]]:
 
 
 def _exit_code(verdicts: dict[Area, str], levels: dict[str, tuple[Level, Level | None]]) -> int:
-    if verdicts[Area.INTEGRITY] != "holds":
+    if verdicts[Area.INTEGRITY] == "FAILED":
         return 4
-    if "FAILED" in verdicts.values() or any(below_minimum(level, minimum) for level, minimum in levels.values()):
+    if set(verdicts.values()) != {"holds"} or any(below_minimum(level, minimum) for level, minimum in levels.values()):
         return 5
     return 0
 

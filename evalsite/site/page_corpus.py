@@ -164,12 +164,13 @@ def _cases(catalogue: Catalogue, corpus: CorpusView) -> Html:
                 _latest(corpus, case),
             )
         )
-    head = tuple(text(name) for name in ("Case", "Title", "Tags", "Newest run"))
+    head = tuple(text(name) for name in ("Case", "Title", "Tags", "Newest closed run"))
     return table(head, rows, caption="Cases")
 
 
 def _latest(corpus: CorpusView, case: Case) -> Html:
-    view = next((view for view in corpus.runs if case.id in view.planned), None)
+    found = [view for view in corpus.runs if case.id in view.planned]
+    view = next((view for view in found if view.run.sealed), found[0] if found else None)
     return parts.outcomes(view, case.id) if view else parts.quiet("never run")
 
 
@@ -203,8 +204,8 @@ def _instructions(corpus: CorpusView) -> Html:
     if not corpus.shows_text:
         return parts.note(parts.withheld_words(corpus.snapshot.corpus.data_class), title="Withheld.")
     given = corpus.snapshot.corpus.instructions
-    pieces = [raw_block(given.judge, label="Judge\u2019s instructions, as the corpus states them")]
+    pieces = [parts.fold("Judge\u2019s instructions", parts.prose(given.judge))]
     if given.candidate is not None:
-        pieces.insert(0, raw_block(given.candidate, label="Candidate\u2019s instructions, as the corpus states them"))
+        pieces.insert(0, parts.fold("Candidate\u2019s instructions", parts.prose(given.candidate)))
     pieces.extend(card_box(card) for card in cards_of(corpus))
     return join(pieces)

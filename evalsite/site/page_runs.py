@@ -52,7 +52,7 @@ def run_table(views: Sequence[RunView], page: str) -> Html:
 
 
 def _row(view: RunView, page: str) -> tuple[Html, ...]:
-    plan = view.plan
+    plan, opened = view.plan, view.run.opened_at
     name = plan.candidate.identity.model_name if plan.candidate else plan.judge.identity.model_name
     asked = join((text(view.mode_words), text(": "), parts.foreign(name))) if name else text(view.mode_words)
     passed = f"{view.counts.passed} of {view.counts.planned}"
@@ -68,6 +68,6 @@ def _row(view: RunView, page: str) -> tuple[Html, ...]:
         pill(view.state) if view.run.sealed else join((pill(view.state), EMPTY)),
         join((asked, parts.para(parts.foreign(plan.corpus.name), css="es-sub"))),
         num(text(passed)),
-        parts.when(view.run.opened_at),
+        join((parts.day(opened), parts.para(text(f"{opened[11:16]} UTC"), css="es-sub"))),
         text(view.run.level.value),
     )

@@ -99,7 +99,7 @@ def _calls(page: str) -> list[list[str]]:
     for line in _code_of(page):
         for part in re.split(r"&&|\|\||[;|]", line.partition(" #")[0]):
             found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?evalsite ([a-z]+)(?: ([a-z]+)(?=\s|$))?", part.strip())
-            if found:
+            if found and ": " not in part:  # a sentence that happens to begin with our name
                 calls.append([word for word in found.groups() if word])
     return calls
 

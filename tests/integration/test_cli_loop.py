@@ -137,3 +137,11 @@ def test_a_caller_can_ask_for_more_than_the_ledger_does(tmp_path):
     assert stranger.evalsite("gate", "first").code == 0
     assert stranger.evalsite("gate", "first", "--minimum-level", "A1").code == 5
     assert stranger.evalsite("verify", "first", "--minimum-level", "A1").code == 5
+
+
+def test_a_project_without_runs_is_never_in_order_and_builds_an_empty_site(tmp_path):
+    """Nothing to verify is not decided; a newcomer's first build works and claims nothing."""
+    project = new_project(tmp_path)
+    assert project.evalsite("verify").code == 5
+    project.ok("build")
+    assert "Qualified</" not in (project.root / "site" / "index.html").read_text(encoding="utf-8")

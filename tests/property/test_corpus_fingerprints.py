@@ -30,7 +30,7 @@ OTHER = {True: False, False: True, "open": "closed", "author": "human", "clarify
 
 def another(value, drawn):
     """Return a value of the same kind that differs."""
-    if isinstance(value, bool) or value in OTHER:
+    if isinstance(value, bool) or (isinstance(value, str) and value in OTHER):  # 0 and 1 equal booleans
         return OTHER[value]
     if isinstance(value, int):
         return 50
