@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a command works: the project, the keystore, the pins, the clock."""
 
-import os
 import time
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import click
 
 from evalsite.campaign.execute import Clock
 from evalsite.errors import InputError
-from evalsite.ledger.keys import read_pins
 from evalsite.schema.checks import Level
 
 PROJECT_MARK = "mkdocs.yml"
@@ -23,10 +20,8 @@ def utc_now() -> str:
 
 
 def host_clock() -> Clock:
-    """Return the host's clock; ``EVALSITE_NOW`` pins it for reproducible examples."""
-    pinned = os.environ.get("EVALSITE_NOW")
-    now = (lambda: pinned) if pinned else utc_now
-    return Clock(now=now, elapsed_ms=lambda: time.monotonic_ns() // 1_000_000)
+    """Return the host's clock."""
+    return Clock(now=utc_now, elapsed_ms=lambda: time.monotonic_ns() // 1_000_000)
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -45,34 +40,6 @@ def find_project(start: Path | None = None) -> Path:
     )
 
 
-def keystore_folder() -> Path:
-    """Return where private keys and pins are kept: outside of every project."""
-    stated = os.environ.get("EVALSITE_KEYS")
-    if stated:
-        return Path(stated)
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "evalsite" / "keys"
-
-
-def parse_pins(values: Iterable[str]) -> dict[str, str]:
-    """Return ledger to root fingerprint, from ``LEDGER=sha256:...`` words.
-
-    Raises:
-        InputError: A word has another form.
-    """
-    pins: dict[str, str] = {}
-    for value in values:
-        ledger, _, fingerprint = value.partition("=")
-        if not ledger or not fingerprint.startswith("sha256:") or len(fingerprint) != len("sha256:") + 64:
-            raise InputError(
-                "expected LEDGER=sha256:<64 hexadecimal digits>",
-                at="--root-key",
-                advice="Get the fingerprint that `evalsite keys init` printed from the key holder, not here.",
-            )
-        pins[ledger] = fingerprint
-    return pins
-
-
 root_key_option = click.option(
     "--root-key",
     "root_keys",
@@ -88,15 +55,6 @@ minimum_level_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON on stdout.")
 ledger_option = click.option("--ledger", metavar="NAME", help="Which ledger, if you hold keys of several.")
-
-
-def all_pins(root_keys: Iterable[str]) -> dict[str, str]:
-    """Return the pinned root fingerprints: of this keystore, and those stated on the command line.
-
-    ``EVALSITE_ROOT_KEYS`` (words separated by spaces) serves pipelines.
-    """
-    stated = [*os.environ.get("EVALSITE_ROOT_KEYS", "").split(), *root_keys]
-    return {**read_pins(keystore_folder()), **parse_pins(stated)}
 
 
 def stricter(asked: Level | None, stated: str) -> Level:

@@ -6,10 +6,11 @@ import click
 from evalsite.campaign.project import below_minimum, load_run
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.cli import output
-from evalsite.cli.context import all_pins, find_project, json_option, minimum_level_option, root_key_option, stricter
+from evalsite.cli.context import find_project, json_option, minimum_level_option, root_key_option, stricter
 from evalsite.cli.reports import GateReport
 from evalsite.errors import UndecidedError
 from evalsite.judging.gates import Decision, GateState
+from evalsite.ledger.pins import all_pins
 from evalsite.schema.outcome import Mode
 
 _SIDES = {

@@ -7,10 +7,11 @@ import secrets
 import click
 
 from evalsite.cli import output
-from evalsite.cli.context import find_project, host_clock, keystore_folder
+from evalsite.cli.context import find_project, host_clock
 from evalsite.errors import InputError
 from evalsite.ledger.keys import read_pins, usable_ledgers
 from evalsite.ledger.layout import TRUST
+from evalsite.ledger.pins import keystore_folder
 from evalsite.ledger.writer import found_ledger
 
 

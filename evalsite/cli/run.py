@@ -13,12 +13,13 @@ import click
 from evalsite.campaign.project import load_run
 from evalsite.campaign.session import Host, resume_run, start_run
 from evalsite.cli import output
-from evalsite.cli.context import find_project, host_clock, json_option, keystore_folder, ledger_option
+from evalsite.cli.context import find_project, host_clock, json_option, ledger_option
 from evalsite.cli.progress import Watcher, watcher
 from evalsite.cli.reports import RunReport
 from evalsite.corpus.load import LoadedCampaign, load_campaign
 from evalsite.errors import InputError, UndecidedError
-from evalsite.ledger.keys import read_pins, usable_ledgers
+from evalsite.ledger.keys import usable_ledgers
+from evalsite.ledger.pins import all_pins, keystore_folder
 from evalsite.ledger.writer import open_ledger
 
 
@@ -70,7 +71,7 @@ def _sit(  # noqa: PLR0913 - the pieces of one sitting
     resume: bool,
     watch: Watcher,
 ) -> None:
-    pins = read_pins(keystore)
+    pins = all_pins()
     host = Host(clock=host_clock(), watch=watch.step, load_run=lambda run: load_run(project, run, pins=pins))
     with open_ledger(project, keystore, ledger) as writer:
         if resume:

@@ -11,9 +11,10 @@ import click
 
 from evalsite.campaign.project import load_project
 from evalsite.cli import output
-from evalsite.cli.context import all_pins, find_project, host_clock, json_option, root_key_option
+from evalsite.cli.context import find_project, host_clock, json_option, root_key_option
 from evalsite.cli.reports import BuildReport as BuildFacts
 from evalsite.errors import InputError
+from evalsite.ledger.pins import all_pins
 from evalsite.site.build import BuildReport, build_site
 from evalsite.site.gather import gather
 

@@ -6,7 +6,6 @@ import click
 from evalsite.campaign.project import ProjectState, RunState, below_minimum, inspect_project, inspect_run
 from evalsite.cli import output
 from evalsite.cli.context import (
-    all_pins,
     find_project,
     json_option,
     minimum_level_option,
@@ -14,6 +13,7 @@ from evalsite.cli.context import (
     stricter,
 )
 from evalsite.cli.reports import VerifyReport
+from evalsite.ledger.pins import all_pins
 from evalsite.schema.checks import Area, Check, Level
 
 LEVEL_WORDS = {

@@ -6,7 +6,7 @@ from evalsite.schema.outcome import Protocol
 from evalsite.site import parts
 from evalsite.site.casetext import card_box, cards_of
 from evalsite.site.catalogue import Catalogue, CorpusView
-from evalsite.site.escape import Html, raw_block, text
+from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, bullets, el, join, link, num, table
 from evalsite.site.model import Body, Kind, Page
 from evalsite.site.names import relative

@@ -110,6 +110,11 @@ def _facts(catalogue: Catalogue, record: DecisionRecord, later: list[DecisionRec
 def _qualification(catalogue: Catalogue, record: DecisionRecord, page: str) -> Html:
     block = record.qualification
     if block is None:
+        if any(finding.code == "qualification-block" for finding in record.findings):
+            return parts.note(
+                "It has an evalsite block that can't be read: nothing is known of a qualification. See the findings.",
+                title="Not readable.",
+            )
         return parts.says("This record decides no qualification.")
     view = next((view for view in catalogue.runs if view.run_id == block.run), None)
     run = (

@@ -131,29 +131,14 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
 
 def _load(config: MkDocsConfig) -> Site:
     from evalsite.campaign.project import load_project  # noqa: PLC0415 - not needed while only stubs are rendered
-    from evalsite.ledger.keys import read_pins  # noqa: PLC0415
+    from evalsite.ledger.pins import all_pins  # noqa: PLC0415
     from evalsite.site.gather import gather  # noqa: PLC0415
     from evalsite.site.pages import plan_site  # noqa: PLC0415
 
     project = Path(config.config_file_path).parent
     as_of = get_build_datetime().strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        state = load_project(project, pins=read_pins(_keystore()) | _stated_pins())
+        state = load_project(project, pins=all_pins())
         return plan_site(gather(project, state.trusted_runs(), as_of=as_of))
     except EvalsiteError as exc:
         raise PluginError(str(exc)) from exc
-
-
-def _keystore() -> Path:
-    """Return where pins are kept: outside of every project, and the same place as for the command line."""
-    stated = os.environ.get("EVALSITE_KEYS")
-    if stated:
-        return Path(stated)
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "evalsite" / "keys"
-
-
-def _stated_pins() -> dict[str, str]:
-    """Return the root fingerprints of ``EVALSITE_ROOT_KEYS``, as on the command line."""
-    words = os.environ.get("EVALSITE_ROOT_KEYS", "").split()
-    return dict(word.split("=", 1) for word in words if "=" in word)

@@ -36,16 +36,22 @@ KINDS = {
     "not found": "404.html",
 }
 _CONTRAST = """
-const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 });
-  return .2126 * r + .7152 * g + .0722 * b; };
+const linear = v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 };
+const light = c => { const [r, g, b] = c.map(linear); return .2126 * r + .7152 * g + .0722 * b; };
 const parse = s => { const n = s.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
 const ground = e => { let c = [0, 0, 0, 0]; const layers = [];
-  for (; e; e = e.parentElement) { const p = parse(getComputedStyle(e).backgroundColor); if (p[3] > 0) { layers.push(p); if (p[3] === 1) break; } }
-  let base = [255, 255, 255]; for (const p of layers.reverse()) base = base.map((v, i) => v * (1 - p[3]) + p[i] * p[3]); return base; };
+  for (; e; e = e.parentElement) {
+    const p = parse(getComputedStyle(e).backgroundColor);
+    if (p[3] > 0) layers.push(p);
+    if (p[3] === 1) break;
+  }
+  let base = [255, 255, 255];
+  for (const p of layers.reverse()) base = base.map((v, i) => v * (1 - p[3]) + p[i] * p[3]);
+  return base; };
 const bad = [];
 for (const e of document.querySelectorAll('.md-content *')) {
-  if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.closest('.headerlink') || !e.checkVisibility()) continue;
-  if (e.closest('svg')) continue;
+  if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+  if (e.closest('.headerlink, svg') || !e.checkVisibility()) continue;
   const style = getComputedStyle(e); const fg = parse(style.color), bg = ground(e);
   const text = fg.slice(0, 3).map((v, i) => v * fg[3] + bg[i] * (1 - fg[3]));
   const a = light(text), b = light(bg), ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
@@ -137,7 +143,7 @@ def test_pages_work_from_a_folder_without_a_server(browser, site, kind: str) -> 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_text_can_be_read_in_both_schemes(base, dark: bool) -> None:
+def test_text_can_be_read_in_both_schemes(base, dark) -> None:
     with chromium(dark=dark) as driver:
         for kind in (
             "home",
@@ -178,7 +184,8 @@ def test_print_shows_what_was_folded_and_leaves_the_frame_out(base) -> None:
         script = """
         const seen = e => e.getClientRects().length > 0;
         const folded = [...document.querySelectorAll('.es details pre')];
-        return [seen(document.querySelector('.md-header')), folded.length > 2 && folded.every(p => p.checkVisibility())];
+        const shown = folded.length > 2 && folded.every(p => p.checkVisibility());
+        return [seen(document.querySelector('.md-header')), shown];
         """
         assert driver.execute_script(script) == [False, True]
 
