@@ -63,8 +63,9 @@ fix: venv ## let ruff repair what it can
 site: venv ## verify the committed records and build this project's own review site
 	@$(BIN)/evalsite build
 
-golden: venv ## write the golden files anew; look at the difference before you commit it
-	@$(BIN)/python -m pytest tests/golden --update-golden $(ARGS)
+golden: venv ## write generated text of the pages anew; look at the difference before you commit it
+	@$(BIN)/python tests/support/worked_example.py --write
+	@$(BIN)/python tests/support/help_page.py --write
 
 lock: venv ## compile the lock files anew; UPGRADE=1 takes newer versions, none younger than a week
 	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --output-file requirements/main.txt

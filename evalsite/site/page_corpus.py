@@ -10,7 +10,7 @@ from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, bullets, el, join, link, num, table
 from evalsite.site.model import Body, Kind, Page
 from evalsite.site.names import relative
-from evalsite.site.page_calibration import LABEL_LEVELS
+from evalsite.site.page_labels import LABEL_LEVELS
 from evalsite.site.page_runs import run_table
 
 _PROTOCOLS = {

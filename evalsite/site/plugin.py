@@ -29,6 +29,7 @@ from evalsite.site.output import Assembly
 from evalsite.site.shell import STUB_FOLDER, stub_markdown, stub_source
 
 _DECISIONS = "decisions/"
+_WATCHED = ("corpora", "runs")  # `mkdocs serve` builds again when one of them changes
 
 
 class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
@@ -58,6 +59,8 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
         if STYLE not in config.extra_css:
             config.extra_css.insert(0, STYLE)
         if not self._is_front:
+            root = Path(config.config_file_path).parent
+            config.watch.extend(str(root / name) for name in _WATCHED if (root / name).is_dir())
             self._token = f"estok{hashlib.sha256(f'{__version__} {config.site_name}'.encode()).hexdigest()[:24]}"
             self._site = _load(config)
         return config

@@ -199,7 +199,6 @@ class TestListing:
         assert sweep(tmp_path) == (f"a/{TEMPORARY}0011",)
         assert list_tree(tmp_path).files == {"a/file": 1}
 
-
     def test_a_crash_between_link_and_unlink_makes_no_second_name(self, tmp_path):
         (tmp_path / f"{TEMPORARY}0011").write_bytes(b"whole")
         os.link(tmp_path / f"{TEMPORARY}0011", tmp_path / "file")
