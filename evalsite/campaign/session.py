@@ -91,6 +91,10 @@ async def resume_run(ledger: LedgerWriter, campaign: LoadedCampaign, run_id: str
         EndpointError: An endpoint is unreachable or unfit; nothing was changed.
     """
     plan = _planned(ledger.peek_run(run_id), run_id)
+    if ledger.is_sealed(run_id):
+        raise InputError(
+            f"expected an interrupted run, {run_id} is sealed", at=f"runs/{run_id}", advice="Start a new run."
+        )
     if plan.campaign_digest != campaign.digest:
         raise InputError(
             f"expected the campaign file that run {run_id} was planned with, got another one",

@@ -5,7 +5,6 @@ The prose stays MADR; this block holds what machines need: which run was decided
 which conditions, with which reservations, until when. It binds nothing until it is signed.
 """
 
-from datetime import date
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -62,9 +61,6 @@ class QualificationBlock(StrictModel):
         if (self.outcome is Outcome.APPROVED_WITH_CONDITIONS) != bool(self.conditions):
             message = "conditions belong to the outcome approved-with-conditions, and to no other"
             raise ValueError(message)
-        for day in (self.review_by, self.expires, *(condition.due for condition in self.conditions)):
-            if day is not None:
-                date.fromisoformat(day)  # ValueError: no such day
         if self.review_by is not None and self.expires is not None and self.review_by > self.expires:
             message = "review_by lies after expires"
             raise ValueError(message)

@@ -109,9 +109,12 @@ def _kind(exc: InputError, content: str) -> str:
 
 
 def _detail(model: type[StrictModel], exc: InputError) -> str:
-    """Return place and rule without any text of the reply: an unknown key's name is such text."""
+    """Return place and rule without any text of the reply: a key that it made up is such text.
+
+    The contracts are flat, so that the name of one of their own fields says all of the place.
+    """
     root = exc.at.split(".", 1)[0].split("[", 1)[0]
-    place = exc.at if root in model.model_fields else ""
+    place = root if root in model.model_fields else ""
     return f"{place} [{exc.rule}]".strip()
 
 

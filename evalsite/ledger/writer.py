@@ -25,6 +25,8 @@ from evalsite.ledger.keys import load_key, usable_ledgers
 from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
+    PROOF_CLOSED,
+    STATEMENT,
     WORK,
     check_name,
     lock_file,
@@ -143,6 +145,11 @@ class LedgerWriter:
             IntegrityError: It holds other bytes.
         """
         return read_blob(self._desk.project, check_name(run_id, "run"), digest)
+
+    def is_sealed(self, run_id: str) -> bool:
+        """Return whether a run is closed, stated, and logged as closed with its proof."""
+        folder = self._desk.project / run_folder(check_name(run_id, "run"))
+        return run_id in self._desk.log.closed and (folder / STATEMENT).is_file() and (folder / PROOF_CLOSED).is_file()
 
     def resume_run(self, run_id: str, *, now: str) -> tuple[RunWriter, list[Event], Recovery]:
         """Go on with a run that stopped, finishing whatever its begin left undone.

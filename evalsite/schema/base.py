@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all data contracts share: strictness, names, times, digests, findings."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from evalsite.canonical.jcs import canonical_bytes
+from evalsite.canonical.jcs import MAX_SAFE_INTEGER, canonical_bytes
 from evalsite.canonical.strictjson import parse_json
 from evalsite.errors import InputError, shorten
 from evalsite.schema import bounds
+
+
+def _possible(text: str) -> str:
+    """Refuse what has the form of a day or time but is none, such as 31 February."""
+    datetime.fromisoformat(text)
+    return text
+
 
 #: UTC, RFC 3339 with ``Z``, whole seconds or milliseconds.
 UtcTime = Annotated[
@@ -17,9 +25,12 @@ UtcTime = Annotated[
     StringConstraints(
         pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{3})?Z$"
     ),
+    AfterValidator(_possible),
 ]
 #: A calendar day, ``YYYY-MM-DD``.
-Day = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$")]
+Day = Annotated[
+    str, StringConstraints(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"), AfterValidator(_possible)
+]
 #: ``sha256:`` and 64 hexadecimal digits.
 DigestText = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 #: Names that become folders: corpora, runs, ledgers.
@@ -29,7 +40,8 @@ CaseId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0
 #: Text of an author, bounded and not empty.
 Text = Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_TEXT_CHARS)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-Count = Annotated[int, Field(ge=0)]
+#: A count; as large as signed bytes can hold (RFC 7493).
+Count = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 
 class StrictModel(BaseModel):

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from evalsite.judging.gates import Reason
-from evalsite.schema.outcome import Mode, Trial
+from evalsite.schema.outcome import Mode, Protocol, Trial
 from evalsite.site import marks, parts
 from evalsite.site.catalogue import Catalogue
 from evalsite.site.escape import Html, text
@@ -105,7 +105,8 @@ def verdict_sentence(view: RunView) -> str:
     if view.state is marks.QUALIFIED:
         return f"All {counts.planned} planned trials passed and every control was classified as expected."
     if view.state is marks.FIXTURE_PASSED:
-        return f"All {counts.planned} planned trials ended as the corpus expects. No model was asked."
+        how = "ended as the corpus expects" if view.plan.protocol is Protocol.BINARY else "have a valid verdict"
+        return f"All {counts.planned} planned trials {how}. No model was asked."
     if view.state is marks.NO_GATE:
         return (
             f"{counts.passed} of {counts.planned} planned trials have a verdict of the judge. Nothing is qualified by "

@@ -330,7 +330,7 @@ def test_qualification_with_conditions_and_open_items() -> None:
         pytest.param("outcome: rejected", "outcome: maybe", 6, id="unknown outcome"),
         pytest.param("outcome: rejected", "outcome: approved-with-conditions", 3, id="no conditions"),
         pytest.param('"2027-01-31"', "2027-01-31", 9, id="unquoted day"),
-        pytest.param('"2027-01-31"', '"2027-02-31"', 3, id="no such day"),
+        pytest.param('"2027-01-31"', '"2027-02-31"', 9, id="no such day"),
         pytest.param("  kind: qualification\n", "", 3, id="no kind"),
         pytest.param("  kind:", "  kind: x\n  kind:", 6, id="duplicate key"),
         pytest.param("  kind:", "  more: 1\n  kind:", 5, id="unknown key"),

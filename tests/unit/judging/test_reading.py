@@ -79,6 +79,8 @@ def test_the_detail_names_the_place_and_never_text_of_the_reply():
     assert written not in str(unread)
     assert unread.detail == "[schema: extra_forbidden]"
     assert read(GOOD | {"refused": written}).detail == "refused [schema: bool_type]"
+    nested = read(b'{"action":"refuse","response":"No.","refused":{"' + written.encode() + b'":"\\ud800"}}')
+    assert nested.detail == "refused [RFC 7493 \u00a72.1]"
 
 
 def test_no_content_is_a_missing_answer_and_not_a_contract_error():

@@ -94,7 +94,7 @@ def test_policy_is_read_with_the_line_of_every_rule() -> None:
         pytest.param(policy_text(rule_text(extra='on: "2027-01-01"')), f"{NAME}:7", id="day without fixed date"),
         pytest.param(policy_text(rule_text("r1"), rule_text("R1")), f"{NAME}:1", id="id twice"),
         pytest.param(policy_text() + "note: extra\n", f"{NAME}:7", id="unknown field"),
-        pytest.param(policy_text().replace("2026-12-01", "2026-02-30"), f"{NAME}:1", id="no such day"),
+        pytest.param(policy_text().replace("2026-12-01", "2026-02-30"), f"{NAME}:5", id="no such day"),
         pytest.param(policy_text().replace('"2026-12-01"', "2026-12-01"), f"{NAME}:5", id="unquoted day"),
         pytest.param(policy_text(data_class="secret"), f"{NAME}:2", id="unknown class"),
     ],
