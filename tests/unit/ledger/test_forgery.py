@@ -19,6 +19,7 @@ from support.ledgers import (
     run_trials,
     start_trial,
 )
+from support.verdicts import ENTRIES, EVENTS, codes, places, refused
 
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.ledger.checkpoint import Checkpoint, sign_checkpoint
@@ -28,38 +29,6 @@ from evalsite.ledger.merkle import Frontier, leaf_hash
 from evalsite.ledger.statement import PAYLOAD_TYPE
 from evalsite.ledger.verify import verify_project, verify_run
 from evalsite.schema.checks import Area, Level
-
-EVENTS = f"runs/{RUN}/events/000.jsonl"
-ENTRIES = f"runs/log/{LEDGER}/entries/000.jsonl"
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    project = tmp_path_factory.mktemp("verify") / "project"
-    make_ledger(project)
-    make_sealed_run(project)
-    return project
-
-
-@pytest.fixture
-def project(pristine, tmp_path):
-    shutil.copytree(pristine.parent, tmp_path / "copy")
-    return tmp_path / "copy" / "project"
-
-
-def codes(report):
-    return {finding.code for check in report.checks for finding in check.findings}
-
-
-def places(report):
-    return {finding.at for check in report.checks for finding in check.findings}
-
-
-def refused(project, run_id=RUN, pins=None):
-    report = verify_run(project, run_id, pins=pins or {})
-    assert report.run is None
-    assert not report.holds(Area.INTEGRITY)
-    return report
 
 
 def sign_again(project, *, origin=f"{LEDGER}/run/{RUN}", signer=None, folder=f"runs/{RUN}", kind="events"):

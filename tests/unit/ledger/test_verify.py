@@ -23,6 +23,7 @@ from support.ledgers import (
     small_plan,
     start_trial,
 )
+from support.verdicts import ENTRIES, EVENTS, codes, places, refused
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.errors import IntegrityError, UndecidedError
@@ -31,38 +32,6 @@ from evalsite.ledger.dsse import parse_envelope
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.verify import ledger_names, verify_project, verify_run
 from evalsite.schema.checks import Area, Level
-
-EVENTS = f"runs/{RUN}/events/000.jsonl"
-ENTRIES = f"runs/log/{LEDGER}/entries/000.jsonl"
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    project = tmp_path_factory.mktemp("verify") / "project"
-    make_ledger(project)
-    make_sealed_run(project)
-    return project
-
-
-@pytest.fixture
-def project(pristine, tmp_path):
-    shutil.copytree(pristine.parent, tmp_path / "copy")
-    return tmp_path / "copy" / "project"
-
-
-def codes(report):
-    return {finding.code for check in report.checks for finding in check.findings}
-
-
-def places(report):
-    return {finding.at for check in report.checks for finding in check.findings}
-
-
-def refused(project, run_id=RUN, pins=None):
-    report = verify_run(project, run_id, pins=pins or {})
-    assert report.run is None
-    assert not report.holds(Area.INTEGRITY)
-    return report
 
 
 class TestWhatHolds:
