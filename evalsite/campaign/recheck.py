@@ -104,6 +104,12 @@ def _finding(run: AuthenticRun, code: str, seq: int, message: str) -> Finding:
 
 
 def _snapshot(run: AuthenticRun, plan: Plan) -> tuple[CorpusSnapshot | None, list[Finding]]:
+    if plan.judge.prompt_version != PROMPT_VERSION:
+        raise UndecidedError(
+            f"expected prompts of version {PROMPT_VERSION}, this run has {plan.judge.prompt_version}",
+            at=run.path_of_event(0),
+            rule="R111",
+        )
     try:
         snapshot = CorpusSnapshot.parse(run.blob(plan.corpus.snapshot), max_bytes=bounds.MAX_BLOB_OF_CORPUS_BYTES)
     except InputError as exc:
@@ -120,9 +126,6 @@ def _snapshot(run: AuthenticRun, plan: Plan) -> tuple[CorpusSnapshot | None, lis
         findings.append(_finding(run, "case-table", 0, "the plan's expectations differ from the corpus"))
     if snapshot.corpus.name != plan.corpus.name or snapshot.corpus.protocol != plan.protocol:
         findings.append(_finding(run, "corpus-name", 0, "the plan names another corpus or protocol"))
-    if plan.judge.prompt_version != PROMPT_VERSION:
-        message = f"prompts of version {plan.judge.prompt_version} cannot be derived by this version"
-        findings.append(_finding(run, "prompt-version", 0, message))
     return snapshot, findings
 
 
