@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-offline coverage check fix site golden lock live live-smoke clean
+.PHONY: help venv demo test test-offline foreign coverage check fix site golden lock live live-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,13 @@ test: venv ## all tests; ARGS="-k word" chooses
 test-offline: venv ## all tests, with no network but this machine's own (Linux)
 	@$(BIN)/python scripts/offline.py $(MAKE) test
 
+# Readers of our formats that are not ours: three Python packages beside what the system has (openssl, ssh-keygen,
+# sha256sum; Go with golang.org/x/mod). What is not here is skipped, aloud; EVALSITE_FOREIGN=required makes it a failure.
+foreign: venv ## verifiers that are not ours accept what we write: a line each
+	@$(PIP) install --require-hashes --requirement requirements/foreign.txt || \
+		echo "not installed: the packages of requirements/foreign.txt" >&2
+	@$(BIN)/python -m pytest tests/foreign --quiet $(ARGS)
+
 coverage: venv ## all tests with branch coverage
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
 
@@ -73,6 +80,8 @@ lock: venv ## compile the lock files anew; UPGRADE=1 takes newer versions, none 
 		--output-file requirements/dev.txt
 	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/live.in --constraint requirements/dev.txt \
 		--output-file requirements/live.txt
+	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/foreign.in --constraint requirements/dev.txt \
+		--output-file requirements/foreign.txt
 
 # The inference engine is no part of the environment until somebody asks for it.
 ENGINE = $(PIP) install --require-hashes --requirement requirements/live.txt

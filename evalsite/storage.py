@@ -25,6 +25,7 @@ from pathlib import Path
 from evalsite.errors import EvalsiteError, InputError, IntegrityError, UndecidedError, shorten
 
 TEMPORARY = ".evalsite-tmp-"
+UNREADABLE = "tree.unreadable"
 PUBLIC_FILE = 0o644
 PRIVATE_FILE = 0o600
 PUBLIC_FOLDER = 0o755
@@ -54,6 +55,14 @@ class Tree:
     folders: tuple[str, ...]
     leftovers: tuple[str, ...]
     oddities: tuple[Oddity, ...]
+
+
+def shown(name: str) -> str:
+    """Return a file's name as it may stand in a report: on one line, without control characters, encodable.
+
+    Anyone can name a file, so that a name can hold line breaks, terminal commands, or bytes that are no UTF-8.
+    """
+    return name if name.isprintable() else ascii(name)[1:-1]
 
 
 def create(path: Path, data: bytes, *, mode: int = PUBLIC_FILE) -> None:
@@ -178,6 +187,8 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
         raise UndecidedError(f"could not read: {exc.strerror}", at=path.name) from exc
     try:
         return _read_plain(handle, path, max_bytes)
+    except OSError as exc:
+        raise UndecidedError(f"could not read: {exc.strerror}", at=path.name) from exc
     finally:
         os.close(handle)
 
@@ -185,13 +196,18 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 def list_tree(root: Path) -> Tree:
     """List what stands under ``root`` without following any link.
 
+    A folder that cannot be listed is an oddity with the code `UNREADABLE`.
+
     Raises:
         InputError: ``root`` is not a folder (a symbolic link to one is none).
+        UndecidedError: The operating system refused to tell.
     """
     try:
         status = os.lstat(root)
-    except OSError as exc:
+    except (FileNotFoundError, NotADirectoryError) as exc:
         raise InputError("expected a folder, found none", at=root.name) from exc
+    except OSError as exc:
+        raise UndecidedError(f"could not read: {exc.strerror}", at=root.name) from exc
     if not stat.S_ISDIR(status.st_mode):
         raise InputError("expected a folder, found something else", at=root.name, rule="lstat")
     lister = _Lister()
@@ -214,7 +230,9 @@ class Appender:
     def __init__(self, path: Path, *, new: bool) -> None:
         self._name = path.name
         self._broken = False
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | ((os.O_CREAT | os.O_EXCL) if new else 0)
+        self._waiting = False  # for the disk: something was appended and not synced
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
+        flags |= (os.O_CREAT | os.O_EXCL) if new else 0
         with _writing(path):
             self._handle = os.open(path, flags, PUBLIC_FILE)
             status = os.fstat(self._handle)
@@ -226,8 +244,17 @@ class Appender:
                 with _open_folder(path.parent) as folder:
                     os.fsync(folder)
 
-    def append(self, data: bytes) -> None:
+    @property
+    def usable(self) -> bool:
+        """Return whether no write failed for good."""
+        return not self._broken
+
+    def append(self, data: bytes, *, wait: bool = True) -> None:
         """Write all of ``data`` and wait until the disk has it.
+
+        Args:
+            data: What to write.
+            wait: False leaves the waiting to the next `sync`, or to the next append that waits.
 
         Raises:
             IntegrityError: Somebody else changed the file's length.
@@ -242,13 +269,38 @@ class Appender:
             )
         try:
             _write_all(self._handle, data)
-            _sync_data(self._handle)
+            if wait:
+                _sync_data(self._handle)
         except OSError as exc:
             self._cut_back()
             raise UndecidedError(
                 f"could not write: {exc.strerror or exc}", at=self._name, advice="free some space and resume"
             ) from exc
+        except BaseException:  # a signal's exception between two calls; a torn line would look like another writer's
+            self._cut_back()
+            raise
         self.size_bytes += len(data)
+        self._waiting = not wait
+
+    def sync(self) -> None:
+        """Wait until the disk has everything that was appended.
+
+        Raises:
+            UndecidedError: The operating system refused. What of the appended pieces is on the disk is
+                unknown, and asking again would not tell, so that the file is not written to any more.
+        """
+        if not self._waiting:
+            return
+        if self._broken:
+            raise UndecidedError("expected a usable file, an earlier write failed for good", at=self._name)
+        try:
+            _sync_data(self._handle)
+        except OSError as exc:
+            self._broken = True
+            raise UndecidedError(
+                f"could not write: {exc.strerror or exc}", at=self._name, advice="resume, which reads the disk again"
+            ) from exc
+        self._waiting = False
 
     def truncate(self, size_bytes: int) -> None:
         """Cut the file to ``size_bytes`` and wait until the disk knows."""
@@ -294,6 +346,8 @@ def lock(path: Path) -> Iterator[None]:
                 rule="one writer",
                 advice="wait until the other run has ended, or found another ledger",
             ) from exc
+        except OSError as exc:
+            raise UndecidedError(f"could not lock: {exc.strerror}", at=path.name) from exc
         yield
     finally:
         os.close(handle)
@@ -308,14 +362,21 @@ class _Lister:
 
     def walk(self, folder: Path, prefix: str, depth: int) -> None:
         folded: dict[str, str] = {}
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as exc:
+            self._odd(prefix, UNREADABLE, f"could not read: {exc.strerror}")
+            return
         for entry in entries:
             path = prefix + entry.name
             twin = folded.setdefault(entry.name.casefold(), entry.name)
             if twin != entry.name:
                 self._odd(path, "tree.twin", f"expected names that differ by more than case, found {shorten(twin)} too")
-            self._take(entry, path, depth)
+            try:
+                self._take(entry, path, depth)
+            except OSError as exc:
+                self._odd(path, UNREADABLE, f"could not read: {exc.strerror}")
 
     def _take(self, entry: "os.DirEntry[str]", path: str, depth: int) -> None:
         status = entry.stat(follow_symlinks=False)
@@ -332,7 +393,7 @@ class _Lister:
         elif not stat.S_ISREG(status.st_mode):
             self._odd(path, "tree.kind", "expected a plain file or folder, found a link, pipe, socket or device")
         else:
-            if not _has_one_name(Path(entry.path), status):
+            if status.st_nlink != 1 and not _has_one_name(Path(entry.path), status):
                 self._odd(path, "tree.hardlink", f"expected one name for this file, found {status.st_nlink}")
             self.files[path] = status.st_size
 

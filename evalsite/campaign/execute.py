@@ -2,7 +2,8 @@
 """Execute the planned trials and record each one as what it was.
 
 Controls come first (R41), then the cases, one after another: temperature 0 and a seed do not make
-parallel calls repeatable. Each call is on disk before the next begins.
+parallel calls repeatable. Events wait for the disk together for `SYNC_EVERY_S` at most; the bytes of
+a call are on the disk before its event is written.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ from evalsite.schema.entries import Call, Event, RunClosed, TrialEnded, TrialSta
 from evalsite.schema.outcome import Role, Stage, Status, Trial
 from evalsite.schema.plan import Plan
 from evalsite.schema.replies import reply_schema
+
+SYNC_EVERY_S = 1  # how long an event may wait for the disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,10 @@ class Recorder(Protocol):
 
     def append(self, event_type: str, body: Mapping[str, object], *, now: str) -> int:
         """Append one event and return its index."""
+        ...
+
+    def sync(self) -> None:
+        """Wait until the disk has every event."""
         ...
 
     def checkpoint(self) -> None:
@@ -114,7 +121,22 @@ class Execution:
 
         Raises:
             RunInterruptedError: The task was cancelled; the record is whole and can be resumed.
+            UndecidedError: The disk refused; the run can be resumed.
         """
+        ticking = asyncio.create_task(self._keep_syncing())
+        try:
+            await self._run(progress, totals)
+        finally:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+
+    async def _keep_syncing(self) -> None:
+        """Bound how long events wait for the disk; after a failure the recorder refuses all that follows."""
+        while True:
+            await asyncio.sleep(SYNC_EVERY_S)
+            self.recorder.sync()
+
+    async def _run(self, progress: Progress, totals: Callable[[], Mapping[str, object]]) -> None:
         planned = (*self.plan.control_trials(), *self.plan.case_trials())
         cases = {case.case_id: case for case in self.plan.cases}
         for trial in planned:

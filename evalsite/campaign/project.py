@@ -9,6 +9,7 @@ from evalsite.campaign.recheck import recheck
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.errors import InputError, IntegrityError, UndecidedError
 from evalsite.ledger.authentic import LedgerReport, RunReport
+from evalsite.ledger.evidence import NO_POLICY, Policy
 from evalsite.ledger.verify import verify_project, verify_run
 from evalsite.schema.base import Finding
 from evalsite.schema.checks import Area, Check, Level
@@ -16,12 +17,16 @@ from evalsite.schema.checks import Area, Check, Level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """One run: trusted or not, with every check that was made."""
+    """One run: trusted or not, with every check that was made.
+
+    ``reached`` is the level of a run that is authentic or looked so in a fast check, and the one asked for.
+    """
 
     run_id: str
     ledger: str | None
     checks: tuple[Check, ...]
     trusted: TrustedRun | None
+    reached: tuple[Level, Level] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +63,24 @@ class ProjectState:
         return tuple(sorted(trusted, key=lambda run: (run.opened_at, run.run_id), reverse=True))
 
 
-def inspect_project(project: Path, *, pins: Mapping[str, str]) -> ProjectState:
+def inspect_project(
+    project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False
+) -> ProjectState:
     """Verify every ledger and every run, and derive every fact again.
 
     Args:
         project: The project's root.
         pins: Root fingerprint per ledger that the verifier trusts.
+        policy: What else the verifier holds and trusts: heads, witnesses, time stamp authorities.
+        fast: Hash the lines of runs and read none: no fact is derived again, and no run is trusted.
     """
-    report = verify_project(project, pins=pins)
+    report = verify_project(project, pins=pins, policy=policy, fast=fast)
     return ProjectState(ledgers=report.ledgers, runs=tuple(_state(run) for run in report.runs), checks=report.checks)
 
 
-def inspect_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> RunState:
+def inspect_run(
+    project: Path, run_id: str, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False
+) -> RunState:
     """Verify one run with its ledger, and derive its facts again.
 
     Raises:
@@ -77,10 +88,10 @@ def inspect_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> RunSt
     """
     if not (project / "runs" / run_id).is_dir() or run_id in ("trust", "log"):
         raise InputError(f"expected a run, found no folder runs/{run_id}", at=f"runs/{run_id}", rule="layout")
-    return _state(verify_run(project, run_id, pins=pins))
+    return _state(verify_run(project, run_id, pins=pins, policy=policy, fast=fast))
 
 
-def load_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> TrustedRun:
+def load_run(project: Path, run_id: str, *, pins: Mapping[str, str], policy: Policy = NO_POLICY) -> TrustedRun:
     """Return a run that can be trusted.
 
     Raises:
@@ -88,21 +99,21 @@ def load_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> TrustedR
         IntegrityError: Something does not check out; the first finding names the file.
         UndecidedError: Something that the record names is not there.
     """
-    state = inspect_run(project, run_id, pins=pins)
+    state = inspect_run(project, run_id, pins=pins, policy=policy)
     if state.trusted is None:
         _refuse(state.checks, f"runs/{run_id}")
         raise UndecidedError("expected a run that can be verified", at=f"runs/{run_id}")
     return state.trusted
 
 
-def load_project(project: Path, *, pins: Mapping[str, str]) -> ProjectState:
+def load_project(project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY) -> ProjectState:
     """Return a project whose whole trail can be trusted; open runs are allowed.
 
     Raises:
         IntegrityError: Something does not check out; the first finding names the file.
         UndecidedError: Something that a record names is not there.
     """
-    state = inspect_project(project, pins=pins)
+    state = inspect_project(project, pins=pins, policy=policy)
     _refuse(tuple(check for _, check in state.all_checks()), "runs")
     return state
 
@@ -114,7 +125,9 @@ def below_minimum(level: Level, minimum: Level | None) -> bool:
 
 def _state(report: RunReport) -> RunState:
     if report.run is None:
-        return RunState(run_id=report.run_id, ledger=report.ledger, checks=report.checks, trusted=None)
+        return RunState(
+            run_id=report.run_id, ledger=report.ledger, checks=report.checks, trusted=None, reached=report.reached
+        )
     checked = recheck(report.run)
     return RunState(run_id=report.run_id, ledger=report.ledger, checks=checked.checks, trusted=checked.trusted)
 

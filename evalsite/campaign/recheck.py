@@ -276,6 +276,7 @@ def _trusted(
         ),
         level=run.level,
         minimum_level=run.minimum_level,
+        vouched=run.vouched,
         checks=checks,
         blob=run.blob,
         line=run.line,

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The replay's table of replies, made from a verified run."""
 
+from collections.abc import Iterable
+
 from evalsite.campaign.trusted import TrustedRun
+from evalsite.endpoint.base import Endpoint
 from evalsite.endpoint.replay import RecordedReply, ReplayEndpoint, replay_identity
 from evalsite.errors import InputError
-from evalsite.schema.entries import Call
-from evalsite.schema.outcome import Role
+from evalsite.schema.entries import Call, CallRecorded, Event, TrialEnded
+from evalsite.schema.outcome import Mode, Role
 
 
 def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
@@ -16,8 +19,15 @@ def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
         role: Whose replies.
 
     Raises:
-        InputError: The run has no such role.
+        InputError: The run has no such role, or is a fixture run.
     """
+    if run.plan.mode is Mode.FIXTURE:
+        raise InputError(
+            f"expected a run with replies of an endpoint, {run.run_id} is a fixture run",
+            at=run.run_id,
+            rule="R39",
+            advice="A fixture answers from the corpus: run its campaign again instead.",
+        )
     planned = run.plan.candidate if role is Role.CANDIDATE else run.plan.judge
     if planned is None:
         raise InputError(f"expected a run with a {role.value}, {run.run_id} has none", at=run.run_id)
@@ -29,6 +39,24 @@ def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
     said = planned.identity.raw
     raw = None if said is None else run.blob(said)
     return ReplayEndpoint(replay_identity(planned.identity, run.run_id), recorded, raw=raw)
+
+
+def skip_given(endpoint: Endpoint, events: Iterable[Event], role: Role) -> None:
+    """Make a replay go on where an interrupted run stopped; other endpoints are left alone.
+
+    Repetitions of a case share a prompt, so that their replies come by order. Trials that ended
+    used theirs up; a trial that was in flight is asked again and gets the same reply again.
+    """
+    if not isinstance(endpoint, ReplayEndpoint):
+        return
+    calls: dict[int, Call] = {}
+    for event in events:
+        if isinstance(event, CallRecorded):
+            calls[event.seq] = event.call
+        elif isinstance(event, TrialEnded):
+            seq = event.candidate_call if role is Role.CANDIDATE else event.judge_call
+            if seq is not None:
+                endpoint.skip([calls[seq].prompt_digest])
 
 
 def _reply(run: TrustedRun, call: Call) -> RecordedReply:

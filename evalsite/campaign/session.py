@@ -13,7 +13,7 @@ from evalsite.campaign.execute import Clock, Execution, Progress, Step
 from evalsite.campaign.fixture import candidate_table, judge_table
 from evalsite.campaign.planning import Identities, check_campaign, make_plan
 from evalsite.campaign.provenance import environment
-from evalsite.campaign.replaying import replay_endpoint
+from evalsite.campaign.replaying import replay_endpoint, skip_given
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.corpus.load import LoadedCampaign
 from evalsite.endpoint.base import Description, Endpoint
@@ -112,6 +112,8 @@ async def resume_run(ledger: LedgerWriter, campaign: LoadedCampaign, run_id: str
             _same_identity(plan, role, await endpoint.describe())
         now = host.clock.now()
         writer, events, recovery = ledger.resume_run(run_id, now=now)
+        for role, endpoint in endpoints.items():
+            skip_given(endpoint, events, role)
         progress = Progress.of(events)
         if not progress.closed:
             changed = plan.environment != environment()
@@ -191,6 +193,7 @@ async def _go_on(
     host: Host,
     progress: Progress,
 ) -> None:
+    writer.group_commits()  # the execution syncs once a second
     execution = Execution(
         plan=plan,
         book=CaseBook(snapshot),

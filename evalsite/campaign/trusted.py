@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evalsite.judging.gates import Decision
+from evalsite.ledger.evidence import NOBODY, Vouched
 from evalsite.schema.checks import Check, Level
 from evalsite.schema.corpus import CorpusSnapshot
 from evalsite.schema.entries import Call, RunInterrupted, RunResumed, Totals
@@ -47,7 +48,8 @@ class TrustedRun:
     """A run whose bytes are authentic and whose facts were recomputed from its records.
 
     ``sealed`` is false for a run without ``run.closed``: it is shown as incomplete and decides
-    nothing. ``blob`` returns the raw bytes behind a digest of the record, verified on every read.
+    nothing. ``vouched`` is who vouches for its closing from outside. ``blob`` returns the raw bytes
+    behind a digest of the record, verified on every read.
     """
 
     run_id: str
@@ -70,3 +72,4 @@ class TrustedRun:
     checks: tuple[Check, ...]
     blob: Callable[[str], bytes]
     line: Callable[[int], bytes]
+    vouched: Vouched = NOBODY

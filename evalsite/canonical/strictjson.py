@@ -42,18 +42,28 @@ def parse_json(data: bytes, *, max_bytes: int, max_depth: int = MAX_DEPTH, lone_
         ) from exc
     if text.startswith("\ufeff"):
         raise InputError("expected JSON without a byte order mark", at="byte 0", rule="RFC 8259 §8.1")
-    _check_depth(text, max_depth)
+    if text.count("{") + text.count("[") > max_depth:  # fewer brackets than levels: no need to look closer
+        _check_depth(text, max_depth)
     try:
-        value = _DECODER.decode(text)
+        value = _decode(text)
     except json.JSONDecodeError as exc:
         raise InputError(
             f"expected JSON: {exc.msg}", at=f"line {exc.lineno}, column {exc.colno}", rule="RFC 8259"
         ) from exc
     except RecursionError as exc:  # pragma: no cover - the depth check runs first
         raise InputError(f"expected at most {max_depth} levels of JSON", rule="depth limit") from exc
-    if not lone_surrogates:
+    if not lone_surrogates and ("\\ud" in text or "\\uD" in text):  # decoded UTF-8 holds none but escaped ones
         _refuse_surrogates(value, "")
     return value
+
+
+def _decode(text: str) -> Any:
+    """Decode; one value without space around it, as records hold it, needs no second look."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except json.JSONDecodeError:
+        return _DECODER.decode(text)
+    return value if end == len(text) else _DECODER.decode(text)
 
 
 def _check_depth(text: str, max_depth: int) -> None:

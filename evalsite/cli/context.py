@@ -49,7 +49,7 @@ root_key_option = click.option(
 )
 minimum_level_option = click.option(
     "--minimum-level",
-    type=click.Choice([Level.A0.value, Level.A1.value]),
+    type=click.Choice([level.value for level in Level]),
     default=Level.A0.value,
     help="Ask for at least this evidence level, whatever a ledger itself asks for.",
 )

@@ -7,10 +7,14 @@ from evalsite.campaign.project import below_minimum, load_run
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.cli import output
 from evalsite.cli.context import find_project, json_option, minimum_level_option, root_key_option, stricter
+from evalsite.cli.policy import policy_options, raising
 from evalsite.cli.reports import GateReport
 from evalsite.errors import UndecidedError
 from evalsite.judging.gates import Decision, GateState
+from evalsite.ledger.evidence import Policy
 from evalsite.ledger.pins import all_pins
+from evalsite.ledger.policy import require_ledgers
+from evalsite.ledger.verify import ledger_names
 from evalsite.schema.outcome import Mode
 
 _SIDES = {
@@ -25,18 +29,22 @@ _SIDES = {
 @click.argument("run")
 @root_key_option
 @minimum_level_option
+@policy_options
 @json_option
 def gate(
     run: str,
     root_keys: tuple[str, ...],
     minimum_level: str,
+    policy: Policy,
     as_json: bool,  # noqa: FBT001 - click hands flags over by name
 ) -> None:
     """Recompute the decision over RUN from its verified record.
 
     Exit 0 when the gate of the run's mode passed, 3 when it refused, 5 when nothing is decided.
     """
-    trusted = load_run(find_project(), run, pins=all_pins(root_keys))
+    project = find_project()
+    require_ledgers(policy, ledger_names(project))
+    trusted = load_run(project, run, pins=all_pins(root_keys), policy=policy)
     code = exit_code(trusted)
     if as_json:
         output.say_report(GateReport, decision_facts(trusted, code))
@@ -47,7 +55,7 @@ def gate(
         raise UndecidedError(
             f"expected evidence of level {minimum.value}, this verifier has {trusted.level.value}",
             at=f"runs/{run}",
-            advice=f"Pin the root key: --root-key {trusted.ledger}=FINGERPRINT (get it from the key holder).",
+            advice=raising(trusted.level, minimum, trusted.ledger),
         )
     raise SystemExit(code)
 
@@ -99,14 +107,23 @@ def model_gate_words(run: TrustedRun) -> str:
     if run.plan.mode is Mode.FIXTURE:
         return "not applicable: no model was asked"
     if run.plan.mode is Mode.REPLAY:
-        return "not applicable: recorded replies were read again, no candidate was asked"
+        return "not applicable: recorded replies were read again, which opens no gate"
     return f"not applicable: the {run.plan.protocol.value} protocol tries the judge, there is no candidate"
+
+
+def calibration_words(run: TrustedRun) -> str:
+    """Return what the calibration says; where no control is planned, it can't have failed on one."""
+    passed, planned = run.decision.calibration_passed, len(run.plan.control_trials())
+    if passed is None:
+        return "not decided: controls count in live mode only" if planned else "none: no control in this kind of run"
+    if not planned:
+        return "not passed: the plan holds no case, so that no control was shown"
+    return "passed" if passed else "FAILED"
 
 
 def _print(run: TrustedRun) -> None:
     decision = run.decision
     fixture = decision.fixture_gate
-    calibration = {None: "none: controls are shown in live mode only", True: "passed", False: "FAILED"}
     output.say_facts(
         {
             "run": run.run_id,
@@ -115,8 +132,9 @@ def _print(run: TrustedRun) -> None:
             if fixture is GateState.NOT_APPLICABLE
             else fixture.value,
             "model gate": model_gate_words(run),
-            "calibration": calibration[decision.calibration_passed],
+            "calibration": calibration_words(run),
             "results": f"{decision.observed} of {decision.expected} planned",
+            "cases": f"{len(run.plan.cases)} of {len(run.snapshot.corpus.cases)} of the corpus",
             "by status": ", ".join(f"{count} {status}" for status, count in decision.by_status.items()) or "none",
             "critical failures": f"{decision.critical_failures} (zero would not be enough to qualify)",
             "contract errors": decision.contract_errors,

@@ -1,35 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """``evalsite keys``: the ceremony that founds a ledger, and what stands in the keystore."""
 
+import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import click
 
 from evalsite.cli import output
-from evalsite.cli.context import find_project, host_clock
-from evalsite.errors import InputError
+from evalsite.cli.context import find_project, host_clock, ledger_option
+from evalsite.errors import InputError, shorten
+from evalsite.ledger import rotation
+from evalsite.ledger.ed25519 import Signer, parse_public_pem
+from evalsite.ledger.keyexport import export_keys, exported_keys
 from evalsite.ledger.keys import read_pins, usable_ledgers
 from evalsite.ledger.layout import TRUST
+from evalsite.ledger.passphrase import VARIABLE, check_passphrase, read_passphrase, sealing_passphrase, unlocking
 from evalsite.ledger.pins import keystore_folder
-from evalsite.ledger.writer import found_ledger
+from evalsite.ledger.writer import found_ledger, verified_ledger
+from evalsite.schema.checks import Level
+from evalsite.storage import PRIVATE_FILE, PRIVATE_FOLDER, create, ensure_folder
+
+_MAX_PUBLIC = 4096
+_descriptor_option = click.option(
+    "--passphrase-fd", type=int, metavar="N", help="Read the passphrase from this open file descriptor (for CI)."
+)
+_root_option = click.option(
+    "--root-key-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The root key's file, if it is kept elsewhere than in the keystore.",
+)
 
 
 @click.group()
 def keys() -> None:
-    """Found a ledger with its keys; list keys and fingerprints."""
+    """Found a ledger with its keys; list, replace, revoke and export keys."""
 
 
 @keys.command("init")
 @click.option("--ledger", metavar="NAME", help="Name of the new ledger; default: local- and six random digits.")
 @click.option(
     "--minimum-level",
-    type=click.Choice(["A0", "A1"]),
+    type=click.Choice([level.value for level in Level]),
     default="A1",
     show_default=True,
-    help="Least evidence level that a verifier must reach: A0 files agree, A1 root key pinned.",
+    help="Least evidence level that a verifier must reach: A0 files agree, A1 root key pinned, A2 a head held, "
+    "A3 outside time, A4 witness quorum.",
 )
-def init(ledger: str | None, minimum_level: str) -> None:
+@click.option("--passphrase", "protect", is_flag=True, help="Encrypt the private keys with a passphrase.")
+@_descriptor_option
+def init(ledger: str | None, minimum_level: str, *, protect: bool, passphrase_fd: int | None) -> None:
     """Make root, runner and log key, and start a ledger in this project.
 
     Private keys are written outside the project, readable by you alone. The project gets the public
@@ -39,22 +63,23 @@ def init(ledger: str | None, minimum_level: str) -> None:
     name = ledger or f"local-{secrets.token_hex(3)}"
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise InputError("expected a name of lower-case letters, digits, dots and hyphens", at="--ledger")
-    fingerprint = found_ledger(project, keystore, name, now=host_clock().now(), minimum_level=minimum_level)
+    with _unlocked(passphrase_fd, seal=protect or passphrase_fd is not None):
+        fingerprint = found_ledger(project, keystore, name, now=host_clock().now(), minimum_level=minimum_level)
     output.say(f"ledger       {name}")
     output.say(f"root key     {fingerprint}")
     output.say(f"private keys {keystore / name}  (outside the project; back up root.pem offline)")
     output.say(f"public keys  runs/trust/{name}/")
-    output.note("")
-    output.note("Write the root key's fingerprint on paper and give it to those who will verify:")
-    for line in _groups(fingerprint):
-        output.note(f"    {line}")
-    output.note(f"They check with: evalsite verify --root-key {name}={fingerprint}")
+    _ceremony(name, fingerprint)
 
 
 @keys.command("list")
-def list_keys() -> None:
+@click.option("--ledger", metavar="NAME", help="List the public keys of this ledger instead.")
+def list_keys(ledger: str | None) -> None:
     """List the ledgers of this project and whose private keys this keystore holds."""
     project, keystore = find_project(), keystore_folder()
+    if ledger is not None:
+        _list_ledger(project, ledger)
+        return
     pins, usable = read_pins(keystore), set(usable_ledgers(project, keystore))
     trust = project / TRUST
     names = sorted(path.name for path in trust.iterdir() if path.is_dir()) if trust.is_dir() else []
@@ -63,6 +88,163 @@ def list_keys() -> None:
         output.note("This project has no ledger yet: evalsite keys init")
         return
     output.say_table(("ledger", "private keys here", "root key pinned in this keystore"), rows)
+
+
+@keys.command("rotate")
+@click.argument("role", type=click.Choice(["root", "runner", "log"]))
+@ledger_option
+@_root_option
+@click.option(
+    "--leave-unfinished", is_flag=True, help="Go on although a run waits for its seal; it can't be sealed then."
+)
+@_descriptor_option
+def rotate(
+    role: str, ledger: str | None, root_key_file: Path | None, *, leave_unfinished: bool, passphrase_fd: int | None
+) -> None:
+    """Replace the key of ROLE by a new one, from the next log entry on.
+
+    A new keyring version is signed by the root key (the root key's own successor by both) and published
+    in the log. What was signed before stays good.
+    """
+    place = _place(ledger, root_key_file)
+    with _unlocked(passphrase_fd):
+        changed = rotation.rotate(place, role, now=host_clock().now(), leave_unfinished=leave_unfinished)
+    _tell(place, changed)
+    if role == "root":
+        _ceremony(place.ledger, changed.root_fingerprint)
+        output.note("A verifier that pinned the old root key accepts the new one: the old one signed it.")
+
+
+@keys.command("revoke")
+@click.argument("key")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, in one line; it stands in the log for good.")
+@ledger_option
+@_root_option
+@_descriptor_option
+def revoke(key: str, reason: str, ledger: str | None, root_key_file: Path | None, *, passphrase_fd: int | None) -> None:
+    """Revoke KEY (its id, sha256:...) from the next log entry on.
+
+    A runner or log key in force gets a successor. What the log held before stays good, with a note.
+    """
+    place = _place(ledger, root_key_file)
+    with _unlocked(passphrase_fd):
+        _tell(place, rotation.revoke(place, key, reason=reason, now=host_clock().now()))
+
+
+@keys.command("add")
+@click.argument("role", type=click.Choice(["approver", "witness"]))
+@click.argument("name")
+@click.option("--public", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Public key, PEM.")
+@click.option("--generate", is_flag=True, help="Make the key here, in your keystore.")
+@ledger_option
+@_root_option
+@_descriptor_option
+def add(role: str, name: str, public: Path | None, *, generate: bool, passphrase_fd: int | None, **where: Any) -> None:
+    """List the key of an approver or witness, called NAME, in the keyring."""
+    if (public is None) is not generate:
+        raise InputError("expected one of --public and --generate", at="keys add")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
+        raise InputError("expected a name of lower-case letters, digits, dots and hyphens", at="NAME")
+    place = _place(where["ledger"], where["root_key_file"])
+    with _unlocked(passphrase_fd, seal=generate and passphrase_fd is not None):
+        if public is None:
+            signer = Signer.generate()
+            path = place.box / f"{role}-{name}.pem"
+            ensure_folder(path.parent, mode=PRIVATE_FOLDER)
+            create(path, signer.to_pem(sealing_passphrase()), mode=PRIVATE_FILE)
+            raw = signer.public_key
+            output.say(f"private key  {path}")
+        else:
+            raw = parse_public_pem(public.read_bytes()[:_MAX_PUBLIC])
+        _tell(place, rotation.add_key(place, role, name, raw, now=host_clock().now()))
+
+
+@keys.command("finish")
+@ledger_option
+@_descriptor_option
+def finish(ledger: str | None, passphrase_fd: int | None) -> None:
+    """Finish a change of keys that was cut short."""
+    place = _place(ledger, None)
+    with _unlocked(passphrase_fd):
+        changed = rotation.finish_change(place, now=host_clock().now())
+    if changed is None:
+        output.note(f"No change of keys of the ledger {place.ledger} is unfinished.")
+    else:
+        _tell(place, changed)
+
+
+@keys.command("export")
+@ledger_option
+@click.option("--into", type=click.Path(path_type=Path), help="A folder; without it the texts go to stdout.")
+def export(ledger: str | None, into: Path | None) -> None:
+    """Write a ledger's public keys for an auditor: history, allowed signers, verifier keys, fingerprints."""
+    project = find_project()
+    name = _chosen(project, ledger)
+    if into is not None:
+        for file in export_keys(project, name, into):
+            output.say(f"{into / file}")
+        return
+    for file, data in exported_keys(project, name).items():
+        if not file.endswith(".json"):
+            output.say(f"# {file}")
+            output.say(data.decode().rstrip())
+
+
+@contextmanager
+def _unlocked(descriptor: int | None, *, seal: bool = False) -> Iterator[None]:
+    passphrase = None if descriptor is None else read_passphrase(descriptor)
+    if seal and passphrase is None:
+        passphrase = check_passphrase(
+            click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
+            if (stated := os.environ.get(VARIABLE)) is None
+            else os.fsencode(stated)
+        )
+    with unlocking(passphrase, seal=seal):
+        yield
+
+
+def _chosen(project: Path, ledger: str | None) -> str:
+    trust = project / TRUST
+    names = sorted(path.name for path in trust.iterdir() if path.is_dir()) if trust.is_dir() else []
+    usable = usable_ledgers(project, keystore_folder())
+    candidates = usable if len(usable) == 1 else names
+    if ledger is None and len(candidates) == 1:
+        return candidates[0]
+    if ledger not in names:
+        advice = "say which: " + " ".join(f"--ledger {name}" for name in names)
+        raise InputError(f"expected a ledger of this project, found {shorten(ledger)}", at="--ledger", advice=advice)
+    return ledger
+
+
+def _place(ledger: str | None, root_key: Path | None) -> rotation.Place:
+    project = find_project()
+    return rotation.Place(
+        project=project, keystore=keystore_folder(), ledger=_chosen(project, ledger), root_key=root_key
+    )
+
+
+def _tell(place: rotation.Place, changed: rotation.Changed) -> None:
+    output.say(f"ledger       {place.ledger}")
+    output.say(f"keyring      version {changed.version}  {changed.envelope}")
+    output.say(f"root key     {changed.root_fingerprint}")
+    output.note(f"Commit runs/trust/{place.ledger}/ and runs/log/{place.ledger}/.")
+
+
+def _list_ledger(project: Path, ledger: str) -> None:
+    keys_now = verified_ledger(project, _chosen(project, ledger)).keys
+    rows = [("root", f"{ledger}/root", keys_now.root_fingerprint, "in force")]
+    for item in keys_now.keyring.keys:
+        state = "revoked" if item.revoked_at else "replaced" if item.not_after else "in force"
+        rows.append((item.role, item.name, item.key_id, state))
+    output.say_table(("role", "name", "key", "state"), rows)
+
+
+def _ceremony(name: str, fingerprint: str) -> None:
+    output.note("")
+    output.note("Write the root key's fingerprint on paper and give it to those who will verify:")
+    for line in _groups(fingerprint):
+        output.note(f"    {line}")
+    output.note(f"They check with: evalsite verify --root-key {name}={fingerprint}")
 
 
 def _groups(fingerprint: str) -> list[str]:

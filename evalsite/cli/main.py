@@ -13,16 +13,19 @@ from typing import NoReturn
 import click
 
 from evalsite import __version__
-from evalsite.errors import EvalsiteError
+from evalsite.errors import EvalsiteError, InputError, shorten
 
 #: Command name -> (module, attribute, one line for the overview).
 COMMANDS = {
     "demo": ("demo", "demo", "The whole loop in a new folder, offline: keys, campaign, record, gate, site."),
     "init": ("project", "init", "Start a new project: mkdocs.yml, corpora/, runs/, docs/."),
-    "keys": ("keys", "keys", "Found a ledger with its keys; list keys and fingerprints."),
+    "keys": ("keys", "keys", "Found a ledger with its keys; list, replace, revoke and export keys."),
     "corpus": ("corpus", "corpus", "Check, show and compare corpora; JSON Schemas for editors."),
     "run": ("run", "run", "Execute a campaign and seal its record; resume an interrupted run."),
     "verify": ("verify", "verify", "Check the whole trail, or one run, and print every step with its count."),
+    "anchor": ("anchor", "anchor", "Let others vouch for a log's head: witnesses, git tags, time stamps."),
+    "witness": ("witness", "witness", "Watch other people's logs as a second person, and cosign what only grew."),
+    "export": ("export", "export", "Hand over a run, or one case of it, so that a stranger can check it."),
     "gate": ("gate", "gate", "Recompute the decision over a run from its verified record."),
     "build": ("site", "build", "Verify, then build the review site."),
     "serve": ("site", "serve", "Verify, build and serve the review site on this machine."),
@@ -78,6 +81,12 @@ def main() -> NoReturn:
     except click.ClickException as exc:
         exc.show()
         sys.exit(2)
+    except OSError as exc:
+        if exc.filename is None:
+            raise
+        # The operating system refused a path that the user stated: an input error, and no crash of ours.
+        _explain(InputError(f"could not read or write: {exc.strerror}", at=shorten(exc.filename)))
+        sys.exit(InputError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

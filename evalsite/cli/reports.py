@@ -19,18 +19,24 @@ class CheckReport(StrictModel):
 
 
 class LevelReport(StrictModel):
-    """The evidence level reached for a ledger and the one that it asks for; null if that cannot be read."""
+    """The evidence level reached for a ledger and the one that it asks for; null if that cannot be read.
+
+    ``vouched_by`` says who vouches from outside, ``vouched_at`` the earliest time (UTC) that they state.
+    """
 
     level: str
     asked: str | None
+    vouched_at: str | None
+    vouched_by: tuple[str, ...]
 
 
 class VerifyReport(StrictModel):
-    """``evalsite verify --json``."""
+    """``evalsite verify --json``. ``notes`` say what a bundle does not hold; a project has none."""
 
     verdicts: dict[str, Literal["holds", "FAILED", "nothing checked"]]
     levels: dict[str, LevelReport]
     checks: tuple[CheckReport, ...]
+    notes: tuple[str, ...]
     exit_code: Count
 
 

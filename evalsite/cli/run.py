@@ -17,7 +17,7 @@ from evalsite.cli.context import find_project, host_clock, json_option, ledger_o
 from evalsite.cli.progress import Watcher, watcher
 from evalsite.cli.reports import RunReport
 from evalsite.corpus.load import LoadedCampaign, load_campaign
-from evalsite.errors import InputError, UndecidedError
+from evalsite.errors import InputError, RunInterruptedError, UndecidedError
 from evalsite.ledger.keys import usable_ledgers
 from evalsite.ledger.pins import all_pins, keystore_folder
 from evalsite.ledger.writer import open_ledger
@@ -42,6 +42,9 @@ def run(
 
     The record is written while the campaign runs. Ctrl-C stops it whole; `--resume RUN` goes on.
     """
+    for option, stated in (("--resume", resumed), ("--run-id", run_id)):
+        if stated == "":  # an unset variable of a script must not start another run
+            raise InputError("expected a run's name, got an empty one", at=option)
     if resumed and (judge_model or run_id):
         raise InputError("expected --resume alone: a resumed run keeps its name and its plan", at="--resume")
     loaded = load_campaign(campaign)
@@ -82,13 +85,27 @@ def _sit(  # noqa: PLR0913 - the pieces of one sitting
 
 def _interruptible(work: Coroutine[None, None, None]) -> None:
     """Run a coroutine; the first SIGINT or SIGTERM cancels it with the signal's name."""
+    heard = "CancelledError"
 
     async def guarded() -> None:
         task = asyncio.ensure_future(work)
+
+        def stop(name: str) -> None:
+            nonlocal heard
+            heard = name
+            task.cancel(name)
+
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel, number.name)
-        await task
+            loop.add_signal_handler(number, stop, number.name)
+        try:
+            await task
+        except asyncio.CancelledError as exc:
+            raise RunInterruptedError(
+                f"interrupted by {heard} outside of any case; what was recorded, if anything, is whole",
+                rule="R36",
+                advice="Start again; a run that has a folder under runs/ goes on with --resume RUN.",
+            ) from exc
 
     asyncio.run(guarded())
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A new project's files: the shipped corpora and a few templates."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -49,7 +50,10 @@ def create_project(folder: Path, *, corpora: tuple[str, ...], name: str) -> None
     for template, place in _PLACES.items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = (_TEMPLATES / template).read_text(encoding="utf-8").replace("PROJECT_NAME", name)
+        # A folder may be called 2026, null or "a: b", or have a name that is no UTF-8; JSON's quotes are YAML's.
+        plain = name.encode("utf-8", "backslashreplace").decode("utf-8")
+        stated = json.dumps(plain, ensure_ascii=False) if target.suffix == ".yml" else plain
+        text = (_TEMPLATES / template).read_text(encoding="utf-8").replace("PROJECT_NAME", stated)
         target.write_text(text, encoding="utf-8")
     for corpus in corpora:
         shutil.copytree(shipped / corpus, folder / "corpora" / corpus)

@@ -4,6 +4,7 @@
 import functools
 import http.server
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from evalsite.cli import output
 from evalsite.cli.context import find_project, host_clock, json_option, root_key_option
 from evalsite.cli.reports import BuildReport as BuildFacts
 from evalsite.errors import InputError
-from evalsite.ledger.pins import all_pins
+from evalsite.ledger.pins import all_pins, keystore_folder
+from evalsite.ledger.policy import keystore_policy
 from evalsite.site.build import BuildReport, build_site
 from evalsite.site.gather import gather
 
@@ -66,7 +68,13 @@ def serve(port: int, root_keys: tuple[str, ...]) -> None:
     target = project / SITE_FOLDER
     build_project(project, target, all_pins(root_keys))
     handler = functools.partial(_QuietHandler, directory=str(target))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as exc:
+        raise InputError(
+            f"could not listen on port {port}: {exc.strerror}", at="--port", advice="--port 0 takes a free port."
+        ) from exc
+    with server:
         output.say(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C stops; for live reload use `mkdocs serve`)")
         try:
             server.serve_forever()
@@ -80,7 +88,9 @@ def build_project(project: Path, target: Path, pins: dict[str, str]) -> BuildRep
     Raises:
         IntegrityError: Something does not check out; nothing was written.
     """
-    runs = load_project(project, pins=pins).trusted_runs()
+    # Heads that this verifier remembers stay out: they would make a page depend on who looked before.
+    policy = keystore_policy(keystore_folder(), memory=False)
+    runs = load_project(project, pins=pins, policy=policy).trusted_runs()
     # Expiries are judged by the day, so that a second build on the same day gives the same bytes.
     today = f"{host_clock().now()[:10]}T00:00:00Z"
     newest = max((run.closed_at or run.opened_at for run in runs), default=today)
@@ -92,7 +102,7 @@ def _epoch(newest: str) -> int:
     stated = os.environ.get(_EPOCH)
     if stated is None:
         return int(datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S%z").timestamp())
-    if not stated.isdigit():
+    if not re.fullmatch(r"[0-9]{1,11}", stated):
         raise InputError(f"expected whole seconds in {_EPOCH}, got {stated!a}", at=_EPOCH)
     return int(stated)
 

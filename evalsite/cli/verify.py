@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """``evalsite verify``: every step with its count, three verdicts, and the evidence level in words."""
 
+from dataclasses import dataclass, replace
+from pathlib import Path
+
 import click
 
+from evalsite.campaign.bundles import inspect_bundle
 from evalsite.campaign.project import ProjectState, RunState, below_minimum, inspect_project, inspect_run
 from evalsite.cli import output
+from evalsite.cli.bundles import open_bundle
 from evalsite.cli.context import (
     find_project,
     json_option,
@@ -12,50 +17,128 @@ from evalsite.cli.context import (
     root_key_option,
     stricter,
 )
+from evalsite.cli.policy import policy_options, raising
 from evalsite.cli.reports import VerifyReport
-from evalsite.ledger.pins import all_pins
+from evalsite.ledger.bundle import is_bundle
+from evalsite.ledger.evidence import NOBODY, Policy, Vouched
+from evalsite.ledger.heads import knows_another, remember_head
+from evalsite.ledger.pins import all_pins, stated_pins
+from evalsite.ledger.policy import require_ledgers
+from evalsite.ledger.verify import ledger_names
 from evalsite.schema.checks import Area, Check, Level
 
 LEVEL_WORDS = {
     Level.A0: "the files agree with each other; nobody outside vouches for the keys",
     Level.A1: "signed under a root key that you pinned",
-    Level.A2: "extends a head that you already held",
-    Level.A3: "its time is vouched for from outside",
-    Level.A4: "cosigned by witnesses",
+    Level.A2: "under your pin, and the log extends a head that you held before",
+    Level.A3: "under your pin, and somebody outside whom you trust says that it stood there",
+    Level.A4: "under your pin, and a quorum of witnesses whom you trust cosigned it",
 }
+
+
+_FAST_AREAS = (Area.INTEGRITY, Area.COMPLETENESS)  # a fast verification says nothing of availability
+FAST_NOTE = (
+    "fast: lines were hashed and not read, no total or fact was derived again, and nobody looked whether every blob "
+    "is there. Gate and site ask for the full verification."
+)
 
 
 @click.command()
 @click.argument("run", required=False)
 @root_key_option
 @minimum_level_option
+@policy_options
+@click.option(
+    "--fast/--full", "fast", help="Check hashes, links and signatures without reading lines; full is the default."
+)
 @json_option
 def verify(
     run: str | None,
     root_keys: tuple[str, ...],
     minimum_level: str,
-    as_json: bool,  # noqa: FBT001 - click hands flags over by name
+    policy: Policy,
+    fast: bool,  # noqa: FBT001 - click hands flags over by name
+    as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Check the whole trail, or RUN with its ledger.
+    """Check the whole trail, or RUN with its ledger, or a bundle of `evalsite export` (folder or .tar.gz).
+
+    A log that no longer extends a head that you hold, from an option or from an earlier verification
+    of the whole trail, is an integrity failure.
 
     Exit 0 when everything holds, 4 on an integrity failure, 5 when a run is open, something is
     missing, or the evidence is below the level that a ledger asks for.
     """
-    project, pins = find_project(), all_pins(root_keys)
-    if run is None:
-        state = inspect_project(project, pins=pins)
+    pins = all_pins(root_keys)
+    state: ProjectState | None = None
+    notes: tuple[str, ...] = (FAST_NOTE,) if fast else ()
+    if run is not None and is_bundle(Path(run)):
+        if fast:
+            raise click.UsageError("expected --full for a bundle: it is read whole or not at all")
+        named, levels, notes = _verify_bundle(Path(run), pins, policy)
+    elif run is None:
+        project = _project(policy)
+        state = inspect_project(project, pins=pins, policy=policy, fast=fast)
         named, levels = list(state.all_checks()), _ledger_levels(state)
     else:
-        one = inspect_run(project, run, pins=pins)
+        one = inspect_run(_project(policy), run, pins=pins, policy=policy, fast=fast)
         named, levels = [(f"run {run}", check) for check in one.checks], _run_levels(one)
-    levels = {name: (level, stricter(asked, minimum_level)) for name, (level, asked) in levels.items()}
+    levels = {name: item.asking(minimum_level) for name, item in levels.items()}
     verdicts = {area: _verdict([check for _, check in named if check.area is area]) for area in Area}
-    code = _exit_code(verdicts, levels)
+    # A ledger that the caller pins and that is not there may have been taken away with all its runs.
+    absent = sorted(stated_pins(root_keys).keys() - levels.keys()) if run is None else []
+    asked = {area: said for area, said in verdicts.items() if not fast or area in _FAST_AREAS}
+    code = _exit_code(asked, levels) or (5 if absent else 0)
+    notes = (*notes, *(f"ledger {name}: pinned by you, not in this project" for name in absent))
     if as_json:
-        output.say_report(VerifyReport, _facts(named, levels, verdicts, code))
+        output.say_report(VerifyReport, {**_facts(named, levels, verdicts, code), "notes": list(notes)})
     else:
         _print(named, levels, verdicts, code)
+        for text in notes:
+            output.say(f"note: {text}")
+    if state is not None and not fast and policy.memory is not None and verdicts[Area.INTEGRITY] == "holds":
+        _remember(state, policy.memory)
     raise SystemExit(code)
+
+
+def _project(policy: Policy) -> Path:
+    project = find_project()
+    require_ledgers(policy, ledger_names(project))
+    return project
+
+
+def _verify_bundle(
+    path: Path, pins: dict[str, str], policy: Policy
+) -> tuple[list[tuple[str, Check]], dict[str, "_Reached"], tuple[str, ...]]:
+    with open_bundle(path) as folder:
+        state = inspect_bundle(folder, pins=pins, policy=policy)
+    levels = {}
+    if state.level is not None:
+        levels[state.manifest.ledger] = _Reached(state.level, state.minimum_level, state.vouched)
+    return [(f"bundle {path.name}", check) for check in state.checks], levels, state.notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """The level that was reached and asked for, and who vouches from outside."""
+
+    level: Level
+    asked: Level | None
+    vouched: Vouched
+
+    def asking(self, minimum: str) -> "_Reached":
+        return replace(self, asked=stricter(self.asked, minimum))
+
+
+def _remember(state: ProjectState, keystore: Path) -> None:
+    for ledger in state.ledgers:
+        head = ledger.head
+        if head is not None and knows_another(keystore, ledger.ledger, head.founding_root):
+            output.note(
+                f"note: your keystore remembers a ledger named {ledger.ledger} under another root key: "
+                "another project's, or this one was begun anew"
+            )
+        if head is not None and not remember_head(keystore, ledger.ledger, head.founding_root, head.note):
+            output.note(f"the head of {ledger.ledger} could not be remembered: the keystore can't be written")
 
 
 def _verdict(checks: list[Check]) -> str:
@@ -65,35 +148,43 @@ def _verdict(checks: list[Check]) -> str:
     return "holds" if checks and all(check.holds for check in checks) else "nothing checked"
 
 
-def _ledger_levels(state: ProjectState) -> dict[str, tuple[Level, Level | None]]:
-    return {ledger.ledger: (ledger.level, ledger.minimum_level) for ledger in state.ledgers}
+def _ledger_levels(state: ProjectState) -> dict[str, _Reached]:
+    return {item.ledger: _Reached(item.level, item.minimum_level, item.vouched) for item in state.ledgers}
 
 
-def _run_levels(state: RunState) -> dict[str, tuple[Level, Level | None]]:
-    if state.trusted is None:
-        return {}
-    return {state.trusted.ledger: (state.trusted.level, state.trusted.minimum_level)}
+def _run_levels(state: RunState) -> dict[str, _Reached]:
+    run = state.trusted
+    if run is not None:
+        return {run.ledger: _Reached(run.level, run.minimum_level, run.vouched)}
+    if state.ledger is not None and state.reached is not None:  # a fast check, which trusts no run
+        return {state.ledger: _Reached(*state.reached, NOBODY)}
+    return {}
 
 
-def _exit_code(verdicts: dict[Area, str], levels: dict[str, tuple[Level, Level | None]]) -> int:
+def _exit_code(verdicts: dict[Area, str], levels: dict[str, _Reached]) -> int:
     if verdicts[Area.INTEGRITY] == "FAILED":
         return 4
-    if set(verdicts.values()) != {"holds"} or any(below_minimum(level, minimum) for level, minimum in levels.values()):
+    if set(verdicts.values()) != {"holds"} or any(below_minimum(item.level, item.asked) for item in levels.values()):
         return 5
     return 0
 
 
 def _facts(
     named: list[tuple[str, Check]],
-    levels: dict[str, tuple[Level, Level | None]],
+    levels: dict[str, _Reached],
     verdicts: dict[Area, str],
     code: int,
 ) -> dict[str, object]:
     return {
         "verdicts": {area.value: verdict for area, verdict in verdicts.items()},
         "levels": {
-            name: {"level": level.value, "asked": minimum.value if minimum else None}
-            for name, (level, minimum) in levels.items()
+            name: {
+                "level": item.level.value,
+                "asked": item.asked.value if item.asked else None,
+                "vouched_at": item.vouched.at,
+                "vouched_by": list(item.vouched.by),
+            }
+            for name, item in levels.items()
         },
         "checks": [
             {
@@ -112,7 +203,7 @@ def _facts(
 
 def _print(
     named: list[tuple[str, Check]],
-    levels: dict[str, tuple[Level, Level | None]],
+    levels: dict[str, _Reached],
     verdicts: dict[Area, str],
     code: int,
 ) -> None:
@@ -138,19 +229,22 @@ def _print(
                 output.say(f"  step {check.step}: {finding.at}: {finding.message} [{finding.rule or finding.code}]")
     output.say()
     output.say_facts({area.value: verdict for area, verdict in verdicts.items()})
-    for name, (level, minimum) in levels.items():
-        output.say(f"evidence level of {name}: {level.value}, {LEVEL_WORDS[level]}")
-        if below_minimum(level, minimum):
-            asked = minimum.value if minimum else ""
-            output.say(
-                f"  below the level that this ledger asks for ({asked}): --root-key {name}=FINGERPRINT raises it to A1"
-            )
+    for name, item in levels.items():
+        _print_level(name, item)
     words = {
         0: "Intact. Tamper-evident at the levels above, and no more than that.",
         4: "INTEGRITY FAILURE: what is named above is not what was signed.",
         5: "Not decided: nothing is known to be wrong, and something is open, missing or below the asked level.",
     }
     output.say(words[code])
+
+
+def _print_level(name: str, item: _Reached) -> None:
+    output.say(f"evidence level of {name}: {item.level.value}, {LEVEL_WORDS[item.level]}")
+    if item.vouched.at is not None:
+        output.say(f"  it stood there at {item.vouched.at}, say: {', '.join(item.vouched.by)}")
+    if item.asked is not None and below_minimum(item.level, item.asked):
+        output.say(f"  below the level that is asked for ({item.asked.value}): {raising(item.level, item.asked, name)}")
 
 
 def _grouped(named: list[tuple[str, Check]]) -> list[tuple[str, list[Check]]]:

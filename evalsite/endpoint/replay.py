@@ -5,7 +5,7 @@ With them any past run can be judged anew, offline. What was recorded is trusted
 verified the run; this module neither reads nor checks records.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalsite.canonical.digest import digest_text
@@ -74,6 +74,15 @@ class ReplayEndpoint:
             model_digest=recorded.model_digest,
             usage=recorded.usage,
         )
+
+    def skip(self, prompts: Iterable[str]) -> None:
+        """Pass over replies that an earlier sitting of the same run was given.
+
+        Args:
+            prompts: Digest of each prompt that was answered then, once per reply.
+        """
+        for prompt in prompts:
+            next(self._waiting.get(prompt, iter(())), None)
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -6,19 +6,76 @@ Whether the facts in them follow from the raw replies is for a higher floor.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import overload
 
 from evalsite.errors import InputError, IntegrityError, UndecidedError
 from evalsite.ledger.blob import unpack_blob
+from evalsite.ledger.evidence import NOBODY, Vouched
 from evalsite.ledger.layout import EVENTS, blob_name, run_folder, segment_name
-from evalsite.ledger.merkle import leaf_hash
+from evalsite.ledger.lines import parse_line
+from evalsite.ledger.merkle import leaf_hash, leaf_hashes
 from evalsite.schema.base import Finding
-from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_RECORD_FILE_BYTES, SEGMENT_LINES
+from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES, SEGMENT_LINES
 from evalsite.schema.checks import Area, Check, Level
-from evalsite.schema.entries import Event
+from evalsite.schema.entries import EVENT, Event
 from evalsite.storage import read_regular
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a verified log stands: its newest signed note, and the root key that it was founded under."""
+
+    note: bytes
+    founding_root: str
+
+
+class StoredEvents(Sequence[Event]):
+    """The events of a long run, read from disk again when they are asked for, one segment at a time.
+
+    Every line is compared with the leaf hash that was verified, so that nothing else is ever handed out.
+    """
+
+    def __init__(self, project: Path, run_id: str, leaves: Sequence[bytes]) -> None:
+        self._project = project
+        self._run_id = run_id
+        self._leaves = leaves
+        self._held: tuple[int, list[Event]] = (-1, [])
+
+    def __len__(self) -> int:
+        """Return how many events there are."""
+        return len(self._leaves)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        """Return one event, or some.
+
+        Raises:
+            IntegrityError: The file changed since the verification.
+        """
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        seq = range(len(self))[index]
+        return self._load(seq // SEGMENT_LINES)[seq % SEGMENT_LINES]
+
+    def _load(self, number: int) -> list[Event]:
+        if self._held[0] != number:
+            first = number * SEGMENT_LINES
+            count = min(SEGMENT_LINES, len(self) - first)
+            lines = _segment(self._project, self._run_id, number)[:count]
+            if leaf_hashes(lines) != list(self._leaves[first : first + count]):
+                at = f"{run_folder(self._run_id)}/{segment_name(EVENTS, number)}"
+                raise IntegrityError("expected the lines that were verified", at=at, rule="RFC 6962")
+            self._held = (number, [parse_line(line, EVENT, MAX_EVENT_BYTES) for line in lines])
+        return self._held[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,17 +83,19 @@ class AuthenticRun:
     """A run whose files are whole and signed.
 
     ``events`` are the signed ones: lines of an open run that no checkpoint covers yet are left out.
-    ``sealed`` says that the run was closed, stated, and logged as closed. ``level`` is A1 when the
-    root key was pinned by the verifier, else A0; ``minimum_level`` is what the keyring asks for.
-    ``leaves`` are the RFC 6962 leaf hashes of the events.
+    ``sealed`` says that the run was closed, stated, and logged as closed. ``level`` is what
+    `evalsite.ledger.evidence` finds for its closing entry; ``minimum_level`` is what the keyring asks for.
+    Those of a long run are read again from disk when asked for.
+    ``leaves`` are the RFC 6962 leaf hashes of the events; ``vouched`` is who vouches for its closing
+    from outside, as far as this verifier trusts them.
     """
 
     project: Path
     run_id: str
     ledger: str
     root_fingerprint: str
-    events: tuple[Event, ...]
-    leaves: tuple[bytes, ...]
+    events: Sequence[Event]
+    leaves: Sequence[bytes]
     size: int
     root: str
     opened_index: int
@@ -46,6 +105,7 @@ class AuthenticRun:
     level: Level
     minimum_level: Level
     checks: tuple[Check, ...]
+    vouched: Vouched = NOBODY
 
     def path_of_event(self, seq: int) -> str:
         """Return ``file:line`` of an event, relative to the project."""
@@ -61,10 +121,8 @@ class AuthenticRun:
         """
         if not 0 <= seq < self.size:
             raise ValueError(seq)
-        name = segment_name(EVENTS, seq // SEGMENT_LINES)
-        path = self.project / run_folder(self.run_id) / name
-        lines = read_regular(path, MAX_RECORD_FILE_BYTES).split(b"\n")
         index = seq % SEGMENT_LINES
+        lines = _segment(self.project, self.run_id, seq // SEGMENT_LINES)
         if index >= len(lines) or leaf_hash(lines[index]) != self.leaves[seq]:
             raise IntegrityError("expected the line that was verified", at=self.path_of_event(seq), rule="RFC 6962")
         return lines[index]
@@ -81,12 +139,17 @@ class AuthenticRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """The checks of one run, its ledger's included. ``run`` is null unless its integrity holds."""
+    """The checks of one run, its ledger's included. ``run`` is null unless its integrity holds.
+
+    ``reached`` is the level of a run whose integrity holds, and the level that its keyring asks for; a
+    fast check tells it too.
+    """
 
     run_id: str
     ledger: str | None
     checks: tuple[Check, ...]
     run: AuthenticRun | None
+    reached: tuple[Level, Level] | None = None
 
     def holds(self, area: Area) -> bool:
         """Return whether every check of an area holds, and there was one."""
@@ -95,7 +158,10 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerReport:
-    """The checks of one ledger: its keys and its log. The fingerprint is null if the keyring is broken."""
+    """The checks of one ledger: its keys and its log. The fingerprint is null if the keyring is broken.
+
+    ``level`` and ``vouched`` are about the log's newest entry; ``head`` is null unless integrity holds.
+    """
 
     ledger: str
     root_fingerprint: str | None
@@ -103,6 +169,8 @@ class LedgerReport:
     minimum_level: Level | None
     size: int
     checks: tuple[Check, ...]
+    vouched: Vouched = NOBODY
+    head: Head | None = None
 
     def holds(self, area: Area) -> bool:
         """Return whether every check of an area holds, and there was one."""
@@ -148,6 +216,22 @@ def checks_hold(checks: Iterable[Check], area: Area) -> bool:
     """Return whether every check of ``area`` holds; false if there is none."""
     found = [check for check in checks if check.area is area]
     return bool(found) and all(check.holds for check in found)
+
+
+def _segment(project: Path, run_id: str, number: int) -> list[bytes]:
+    """Return the lines of a segment; the last one read is kept as long as its file looks the same."""
+    path = project / run_folder(run_id) / segment_name(EVENTS, number)
+    try:
+        status = path.lstat()
+    except OSError as exc:
+        raise IntegrityError("expected a segment that was verified, found none", at=path.name, rule="RFC 6962") from exc
+    return _read_segment(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@lru_cache(maxsize=1)
+def _read_segment(path: Path, seen: tuple[int, ...]) -> list[bytes]:
+    del seen  # a key of the cache: another file is read again
+    return read_regular(path, MAX_RECORD_FILE_BYTES).split(b"\n")
 
 
 def read_blob(project: Path, run_id: str, digest: str) -> bytes:

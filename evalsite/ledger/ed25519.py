@@ -13,14 +13,16 @@ import hashlib
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
     load_pem_private_key,
+    load_pem_public_key,
 )
 
-from evalsite.errors import InputError, IntegrityError
+from evalsite.errors import InputError, IntegrityError, UndecidedError
 
 PUBLIC_KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -66,24 +68,34 @@ class Signer:
         return cls(Ed25519PrivateKey.from_private_bytes(seed))
 
     @classmethod
-    def from_pem(cls, data: bytes) -> "Signer":
-        """Return the key in an unencrypted PKCS #8 PEM.
+    def from_pem(cls, data: bytes, passphrase: bytes | None = None) -> "Signer":
+        """Return the key in a PKCS #8 PEM.
+
+        Args:
+            data: The file's bytes.
+            passphrase: Opens an encrypted key; not looked at for one that is not.
 
         Raises:
             InputError: ``data`` is something else.
+            UndecidedError: It is encrypted, and the passphrase does not open it.
         """
+        sealed = is_encrypted(data)
         try:
-            private = load_pem_private_key(data, password=None)
+            private = load_pem_private_key(data, password=passphrase if sealed else None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             # Without the cause: a parser's message may quote the file.
+            if sealed:
+                message = "expected the passphrase of this key" + ("" if passphrase is None else ", found another")
+                raise UndecidedError(message, rule="RFC 5958", advice="nothing was changed; try again") from None
             raise InputError("expected an unencrypted PKCS #8 private key in PEM", rule="RFC 5958") from None
         if not isinstance(private, Ed25519PrivateKey):
             raise InputError("expected an Ed25519 private key, found another kind", rule="RFC 8410")
         return cls(private)
 
-    def to_pem(self) -> bytes:
-        """Return the private key as PKCS #8 PEM, for a file of mode 0600."""
-        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    def to_pem(self, passphrase: bytes | None = None) -> bytes:
+        """Return the private key as PKCS #8 PEM, for a file of mode 0600; encrypted if there is a passphrase."""
+        sealing = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase)
+        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealing)
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte signature of ``message``; the same message gives the same signature."""
@@ -97,6 +109,29 @@ class Signer:
     def __repr__(self) -> str:
         """Name the public key only."""
         return f"Signer({self.key_id})"
+
+
+def is_encrypted(pem: bytes) -> bool:
+    """Return whether a private key file asks for a passphrase."""
+    return pem.lstrip().startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----")
+
+
+def parse_public_pem(data: bytes) -> bytes:
+    """Return the 32 raw bytes of an Ed25519 public key in PEM.
+
+    Raises:
+        InputError: Something else.
+        IntegrityError: A key that proves nothing.
+    """
+    try:
+        public = load_pem_public_key(data)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise InputError("expected a public key in PEM (SubjectPublicKeyInfo)", rule="RFC 8410") from None
+    if not isinstance(public, Ed25519PublicKey):
+        raise InputError("expected an Ed25519 public key, found another kind", rule="RFC 8410")
+    raw = public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+    check_public_key(raw)
+    return raw
 
 
 def key_id(public_key: bytes) -> str:

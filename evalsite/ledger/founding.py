@@ -41,12 +41,13 @@ def found_ledger(
         The root key's fingerprint. Write it down elsewhere: it is what others pin.
 
     Raises:
-        InputError: A ledger of this name exists, or a name or level is not one.
+        InputError: A ledger of this name exists, a name or level is not one, or the keystore lies in the project.
         UndecidedError: The operating system refused.
     """
     check_name(ledger, "ledger")
     if minimum_level not in set(Level):
         raise InputError(f"expected an evidence level A0 to A4, found {shorten(minimum_level)}", rule="run-record §3")
+    _require_outside(keystore, project)
     folders = (project / trust_folder(ledger), project / log_folder(ledger))
     with lock(project / lock_file(ledger)):
         if any(folder.exists() for folder in folders):
@@ -71,3 +72,13 @@ def found_ledger(
         finally:
             log.close()
     return keys.root_fingerprint
+
+
+def _require_outside(keystore: Path, project: Path) -> None:
+    if keystore.resolve().is_relative_to(project.resolve()):
+        raise InputError(
+            "expected a keystore outside the project, this one lies inside",
+            at=str(keystore),
+            rule="private keys never stand inside the project",
+            advice="Point EVALSITE_KEYS to a folder outside, or unset it: the default lies in your configuration.",
+        )

@@ -3,7 +3,7 @@
 
 ```
 runs/trust/<ledger>/keyring/001.dsse.json  root.vkey  log.vkey  root.pem  runner.pem  log.pem  allowed_signers
-runs/log/<ledger>/entries/000.jsonl  checkpoint  checkpoints/<size>.note
+runs/log/<ledger>/entries/000.jsonl  checkpoint  checkpoints/<size>.note  anchors/<size>.*
 runs/<run>/events/000.jsonl  checkpoint  checkpoints/<size>.note  statement.dsse.json
            blobs/<aa>/<64 hex>  proofs/run-opened.tlog-proof  proofs/run-closed.tlog-proof  quarantine/<seq>.bin
 .evalsite/<ledger>.lock
@@ -31,9 +31,14 @@ BLOB_FILE = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 QUARANTINE_FILE = re.compile(r"quarantine/(0|[1-9][0-9]{0,18})\.bin", re.ASCII)
 KEYRING_FILE = re.compile(r"keyring/([0-9]{3,})\.dsse\.json", re.ASCII)
 RUN_FOLDERS = re.compile(r"events|checkpoints|proofs|quarantine|blobs(/[0-9a-f]{2})?")
-LOG_FOLDERS = re.compile(r"entries|checkpoints")
+LOG_FOLDERS = re.compile(r"entries|checkpoints|anchors")
 TRUST_FOLDERS = re.compile(r"keyring")
 _FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def is_name(name: str) -> bool:
+    """Return whether ``name`` can be a run's or a ledger's folder."""
+    return _FOLDER_NAME.fullmatch(name) is not None and name not in RESERVED and not name.endswith(".")
 
 
 def check_name(name: str, kind: str) -> str:
@@ -46,7 +51,7 @@ def check_name(name: str, kind: str) -> str:
     Raises:
         InputError: Other characters than ``a-z 0-9 . _ -``, longer than 64, or a reserved name.
     """
-    if not _FOLDER_NAME.fullmatch(name) or name in RESERVED or name.endswith("."):
+    if not is_name(name):
         raise InputError(
             f"expected a {kind} name of a-z, 0-9, '.', '_' and '-', at most 64 characters, found {shorten(name)}",
             rule="FolderName",

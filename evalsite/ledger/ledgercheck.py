@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps 1 to 8 of a verification: one ledger's keys and log."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.errors import IntegrityError
+from evalsite.ledger.anchors import Anchors, check_anchors, is_anchor
 from evalsite.ledger.authentic import LedgerReport
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES
+from evalsite.ledger.evidence import Evidence
 from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
@@ -18,27 +20,28 @@ from evalsite.ledger.layout import (
     keyring_name,
     log_folder,
     log_origin,
+    note_name,
     trust_folder,
 )
 from evalsite.ledger.lines import segment_files
+from evalsite.ledger.linewalk import LineWalk, Walked
+from evalsite.ledger.scan import LineKind
 from evalsite.ledger.steps import (
     Folder,
-    LineKind,
-    LineWalk,
     Notes,
     Step,
-    Walked,
     check_folders,
     check_notes,
     open_folder,
     require_notes,
 )
-from evalsite.ledger.trust import KeySet, derived_files, open_keyring
+from evalsite.ledger.trust import KeyHistory, KeySet, derived_files, open_keyring
 from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
 from evalsite.schema.checks import Area, Check, Level
 from evalsite.schema.entries import (
     LOG_ENTRY,
     KeysPublished,
+    KeysRevoked,
     LedgerOpened,
     LogEntry,
     RunClosedLogged,
@@ -54,12 +57,14 @@ class LedgerFacts:
     """What the runs of a ledger are checked against. Made for a ledger whose integrity holds only."""
 
     keys: KeySet
-    level: Level
+    history: KeyHistory
+    evidence: Evidence
     entries: tuple[LogEntry, ...]
     leaves: tuple[bytes, ...]
     notes: Notes
     opened: dict[str, RunOpenedLogged]
     closed: dict[str, RunClosedLogged]
+    anchors: Anchors = field(default_factory=Anchors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,7 @@ class CheckedLedger:
 
 
 def check_ledger(project: Path, ledger: str, pin: str | None) -> CheckedLedger:
-    """Check one ledger (steps 1 to 8 of `evalsite.ledger.verify`).
+    """Check one ledger (steps 1 to 8 and 24 of `evalsite.ledger.verify`).
 
     Args:
         project: The project's root folder.
@@ -88,6 +93,7 @@ class _LedgerCheck:
         self._pin = pin
         self._checks: list[Check] = []
         self._keyrings: list[str] = []  # digests of the keyring files, by version
+        self._versions: list[KeySet] = []
         self._fingerprints: list[str] = []
 
     def run(self) -> CheckedLedger:
@@ -108,13 +114,16 @@ class _LedgerCheck:
     def _check_keyring(self, trust: Folder) -> KeySet | None:
         step = Step(2, "keyring, and pin if there is one")
         keys: KeySet | None = None
-        versions = sorted(name for name in trust.tree.files if KEYRING_FILE.fullmatch(name))
+        versions = sorted(
+            (name for name in trust.tree.files if KEYRING_FILE.fullmatch(name)), key=lambda name: (len(name), name)
+        )
         for number, name in enumerate(versions or [keyring_name(1)], start=1):
             with step.item("keyring", trust.at(name)):
                 if name != keyring_name(number):
                     raise IntegrityError(f"expected version {number}", rule="run-record §3")
                 data = trust.read(name, MAX_ENVELOPE_BYTES)
                 keys = open_keyring(data, ledger=self._ledger, previous=keys)
+                self._versions.append(keys)
                 self._keyrings.append(digest_bytes(data))
                 self._fingerprints.append(keys.root_fingerprint)
         if keys is not None and self._pin is not None:
@@ -144,12 +153,13 @@ class _LedgerCheck:
         known = {CHECKPOINT, *segments}
         for name in log.tree.files:
             step.checked += 1
-            if name not in known and not NOTE_FILE.fullmatch(name):
+            if name not in known and not NOTE_FILE.fullmatch(name) and not is_anchor(name):
                 step.find("log.unknown", log.at(name), "expected no other file here", "run-record §2")
 
     def _check_log(self, log: Folder, trust: Folder, keys: KeySet) -> CheckedLedger:
         step = Step(5, "log checkpoints")
-        notes = check_notes(step, log, origin=log_origin(self._ledger), key=keys.log_key)
+        log_keys = KeyHistory(tuple(self._versions)).log_keys
+        notes = check_notes(step, log, origin=log_origin(self._ledger), keys=log_keys)
         require_notes(step, log, notes, range(FOUNDING_ENTRIES, notes.newest))
         self._checks.append(step.done())
         step = Step(6, "log entries: hashes, links, signed roots")
@@ -159,6 +169,10 @@ class _LedgerCheck:
         step = Step(7, "log entries: what they say of keys and runs")
         reader = _LogReader(step, log.at(walked.last_name or f"{ENTRIES}/000.jsonl"), self._ledger)
         reader.read(walked.entries, self._keyrings, self._fingerprints)
+        history = KeyHistory(tuple(self._versions), tuple(reader.published))
+        if not step.findings:
+            _check_signers(step, log, notes, history)
+            reader.check_revoked(walked.entries, history)
         self._checks.append(step.done())
         step = Step(8, "log is signed to its end", Area.COMPLETENESS)
         step.checked = 1
@@ -170,9 +184,14 @@ class _LedgerCheck:
             for name in folder.tree.leftovers:
                 step.find("tree.leftover", folder.at(name), "a write was interrupted here", "run-record §2")
         self._checks.append(step.done())
+        anchored, anchors = check_anchors(log, notes)
+        if anchored is not None:
+            self._checks.append(anchored.done())
         facts = LedgerFacts(
             keys=keys,
-            level=self._level(keys),
+            history=history,
+            evidence=Evidence(pinned=self._level(keys) is Level.A1),
+            anchors=anchors,
             entries=tuple(walked.entries),
             leaves=tuple(walked.leaves),
             notes=notes,
@@ -197,6 +216,14 @@ class _LedgerCheck:
         return CheckedLedger(report=report, facts=facts if report.holds(Area.INTEGRITY) else None)
 
 
+def _check_signers(step: Step, log: Folder, notes: Notes, history: KeyHistory) -> None:
+    """Find every checkpoint that another log key signed than the one in force at its size."""
+    for size, key in notes.keys.items():
+        if key != history.at(size).log_key:
+            message = "expected the log key in force at this size, found one that was replaced or came later"
+            step.find("checkpoint.key", log.at(note_name(size)), message, "run-record §3")
+
+
 class _LogReader:
     """Reads what the entries say, in order."""
 
@@ -206,7 +233,7 @@ class _LogReader:
         self._ledger = ledger
         self.opened: dict[str, RunOpenedLogged] = {}
         self.closed: dict[str, RunClosedLogged] = {}
-        self._versions = 0
+        self.published: list[int] = []
 
     def read(self, entries: list[LogEntry], keyrings: list[str], fingerprints: list[str]) -> None:
         for index, entry in enumerate(entries):
@@ -216,24 +243,31 @@ class _LogReader:
                 if isinstance(entry, LedgerOpened) != (index == 0):
                     raise IntegrityError("expected ledger.opened first, and once", rule="run-record §8")
                 self._read(entry, keyrings, fingerprints)
-        if self._versions != len(keyrings):
-            message = f"expected {len(keyrings)} published keyrings, found {self._versions}"
+        if len(self.published) != len(keyrings):
+            message = f"expected {len(keyrings)} published keyrings, found {len(self.published)}"
             self._step.find("log.keys", self._at, message, "run-record §8")
+
+    def check_revoked(self, entries: list[LogEntry], history: KeyHistory) -> None:
+        """Find every revocation in the log that the keyring in force there does not know."""
+        for entry in entries:
+            if isinstance(entry, KeysRevoked) and not history.at(entry.seq).revoked(entry.key_id):
+                message = "expected a key that the keyring in force says is revoked"
+                self._step.find("log.revoked", self._at, message, "run-record §8")
 
     def _read(self, entry: LogEntry, keyrings: list[str], fingerprints: list[str]) -> None:
         if isinstance(entry, LedgerOpened):
             if entry.root_fingerprint != fingerprints[0]:
                 raise IntegrityError("expected the root key of the first keyring", rule="run-record §8")
         elif isinstance(entry, KeysPublished):
-            self._versions += 1
-            known = keyrings[self._versions - 1 : self._versions]
-            if entry.version != self._versions or [entry.envelope] != known:
-                raise IntegrityError(f"expected keyring version {self._versions} as it stands", rule="run-record §8")
+            self.published.append(entry.seq)
+            version = len(self.published)
+            if entry.version != version or [entry.envelope] != keyrings[version - 1 : version]:
+                raise IntegrityError(f"expected keyring version {version} as it stands", rule="run-record §8")
         elif isinstance(entry, RunOpenedLogged):
             if entry.run in self.opened:
                 raise IntegrityError(f"expected the run {entry.run} to be opened once", rule="run-record §8")
             self.opened[entry.run] = entry
-        else:
+        elif isinstance(entry, RunClosedLogged):
             if entry.run not in self.opened or entry.run in self.closed:
                 raise IntegrityError(f"expected the run {entry.run} to be open", rule="run-record §8")
             self.closed[entry.run] = entry

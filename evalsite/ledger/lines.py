@@ -27,12 +27,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment file: its whole lines without newlines, and what follows the last newline."""
+    """One segment file: its bytes, its whole lines without newlines, and what follows the last newline."""
 
     name: str
     first: int
     lines: list[bytes]
     rest: bytes
+    data: bytes
 
 
 def digest_of_leaf(leaf: bytes) -> str:
@@ -66,7 +67,7 @@ def read_segments(folder: Path, names: Iterable[str]) -> Iterator[Segment]:
         data = read_regular(folder / name, MAX_RECORD_FILE_BYTES)
         lines = data.split(b"\n")
         rest = lines.pop()
-        yield Segment(name, number * SEGMENT_LINES, lines, rest)
+        yield Segment(name, number * SEGMENT_LINES, lines, rest, data)
 
 
 def parse_line(line: bytes, adapter: TypeAdapter[_T], max_bytes: int) -> _T:
@@ -144,8 +145,12 @@ class LineLog:
         for line in lines:
             self._count(line)
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, *, wait: bool = True) -> None:
         """Write one line, wait for the disk, and count it.
+
+        Args:
+            line: The line without its newline.
+            wait: False leaves the waiting to `sync`; several lines then wait together.
 
         Raises:
             UndecidedError: The operating system refused; the file is as before.
@@ -155,8 +160,17 @@ class LineLog:
             self._open_segment()
         if self._appender is None:  # pragma: no cover - just opened
             raise TypeError
-        self._appender.append(line + b"\n")
+        self._appender.append(line + b"\n", wait=wait)
         self._count(line)
+
+    def sync(self) -> None:
+        """Wait until the disk has every line.
+
+        Raises:
+            UndecidedError: The operating system refused; nothing more can be written.
+        """
+        if self._appender is not None:
+            self._appender.sync()
 
     def check_disk(self, *, whole: bool) -> None:
         """Hash lines from disk again and compare with the frontier: no root is signed from memory alone.
@@ -181,10 +195,14 @@ class LineLog:
             )
 
     def close(self) -> None:
-        """Close the file."""
+        """Wait for the disk, unless it refused already, and close the file."""
         if self._appender is not None:
-            self._appender.close()
-            self._appender = None
+            try:
+                if self._appender.usable:
+                    self._appender.sync()
+            finally:
+                self._appender.close()
+                self._appender = None
 
     def _count(self, line: bytes) -> None:
         if self.size % SEGMENT_LINES == 0:

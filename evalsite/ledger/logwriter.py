@@ -15,6 +15,7 @@ from evalsite.ledger.signedtree import SignedTree
 from evalsite.ledger.tlogproof import TlogProof
 from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
 from evalsite.schema.entries import LOG_ENTRY, LogEntry, RunClosedLogged, RunOpenedLogged
+from evalsite.storage import sweep
 
 
 class LogWriter:
@@ -29,7 +30,8 @@ class LogWriter:
     def __init__(self, project: Path, ledger: str, signer: Signer) -> None:
         self._ledger = ledger
         origin = log_origin(ledger)
-        self._tree = SignedTree(project / log_folder(ledger), ENTRIES, origin=origin, key_name=origin, signer=signer)
+        self._folder = project / log_folder(ledger)
+        self._tree = SignedTree(self._folder, ENTRIES, origin=origin, key_name=origin, signer=signer)
         self.opened: dict[str, RunOpenedLogged] = {}
         self.closed: dict[str, RunClosedLogged] = {}
 
@@ -42,9 +44,13 @@ class LogWriter:
     def append(self, entry_type: str, body: Mapping[str, Any], *, now: str) -> LogEntry:
         """Write one entry; it counts once `sign` has run.
 
+        Every entry of a founded log has its own note, so that one whose signing failed is signed first.
+
         Raises:
             InputError: ``body`` does not fit the type.
         """
+        if self._tree.signed:
+            self._settle()
         frame = {
             "format": "evalsite/log/v1",
             "ledger": self._ledger,
@@ -70,9 +76,18 @@ class LogWriter:
         self._tree.sign(whole=True)
 
     def proof(self, index: int) -> bytes:
-        """Return the proof of an entry under the newest checkpoint."""
+        """Return the proof of an entry under the newest checkpoint, which is on disk."""
+        self._settle()
         return TlogProof(index, inclusion_proof(self._tree.lines.leaves, index), self._tree.note()).to_bytes()
+
+    def tidy(self) -> None:
+        """Remove what a write that failed earlier in this process left behind."""
+        sweep(self._folder)
 
     def close(self) -> None:
         """Close the file."""
         self._tree.close()
+
+    def _settle(self) -> None:
+        if self._tree.signed != self._tree.lines.size:
+            self.sign()

@@ -5,7 +5,8 @@ Pure. A proof is a list of 32-byte hashes, the leaf's (or the old tree's) neighb
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 from evalsite.errors import IntegrityError
 from evalsite.schema.bounds import MAX_PROOF_HASHES
@@ -19,9 +20,45 @@ def leaf_hash(entry: bytes) -> bytes:
     return hashlib.sha256(b"\x00" + entry).digest()
 
 
+def leaf_hashes(entries: Iterable[bytes]) -> list[bytes]:
+    """Return the leaf hash of each entry; for many at once, where a call for each would cost as much as the hash."""
+    sha256 = hashlib.sha256
+    return [sha256(b"\x00" + entry).digest() for entry in entries]
+
+
 def node_hash(left: bytes, right: bytes) -> bytes:
     """Return ``SHA-256(0x01 || left || right)``."""
     return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+class Leaves(Sequence[bytes]):
+    """Leaf hashes in one piece of memory: 32 bytes each and nothing more."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, leaves: Iterable[bytes] = ()) -> None:
+        self._data = bytearray(b"".join(leaves))
+
+    def extend(self, leaves: Iterable[bytes]) -> None:
+        """Take more leaf hashes."""
+        self._data += b"".join(leaves)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._data) // HASH_BYTES
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[bytes, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | tuple[bytes, ...]:
+        """Return one of them, or some."""
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        at = range(len(self))[index] * HASH_BYTES
+        return bytes(self._data[at : at + HASH_BYTES])
 
 
 class Frontier:
@@ -43,6 +80,24 @@ class Frontier:
         self._peaks.append(node)
         self.size += 1
 
+    def extend(self, leaves: Sequence[bytes]) -> None:
+        """Take more leaf hashes, in whole subtrees as far as they stand alone."""
+        taken = 0
+        while taken < len(leaves):
+            width = 1 << ((len(leaves) - taken).bit_length() - 1)
+            if self.size % width:
+                width = self.size & -self.size  # the greatest subtree that may begin here
+            self._append_subtree(tree_root(leaves[taken : taken + width]), width)
+            taken += width
+
+    def _append_subtree(self, root: bytes, width: int) -> None:
+        node, place = root, self.size // width
+        while place & 1:
+            node = node_hash(self._peaks.pop(), node)
+            place >>= 1
+        self._peaks.append(node)
+        self.size += width
+
     def root(self) -> bytes:
         """Return the root of the leaves so far."""
         if not self._peaks:
@@ -61,11 +116,17 @@ class Frontier:
 
 
 def tree_root(leaves: Sequence[bytes]) -> bytes:
-    """Return the root over leaf hashes."""
-    frontier = Frontier()
-    for leaf in leaves:
-        frontier.append(leaf)
-    return frontier.root()
+    """Return the root over leaf hashes.
+
+    Level by level: a last node without a neighbour goes up unchanged, which is the tree of RFC 6962.
+    """
+    sha256 = hashlib.sha256
+    level = list(leaves)
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=False)
+        above = [sha256(b"\x01" + left + right).digest() for left, right in pairs]  # `node_hash`, without the call
+        level = [*above, level[-1]] if len(level) & 1 else above
+    return level[0] if level else EMPTY_ROOT
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:

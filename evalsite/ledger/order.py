@@ -15,14 +15,16 @@ Structure only. Whether a result follows from its calls is for a higher floor.
 7. ``run.closed`` says complete exactly if every planned trial ended, and states the totals.
 """
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evalsite.errors import IntegrityError
+from evalsite.ledger.light import AnyEvent, LightEnded, LightRecorded, LightStarted, LightTrial
+from evalsite.ledger.planned import PlannedTrials
 from evalsite.ledger.totals import Tally
 from evalsite.schema.entries import (
     CallRecorded,
-    Event,
     RunClosed,
     RunInterrupted,
     RunOpened,
@@ -41,23 +43,27 @@ RULE = "run-record §4"
 @dataclass(slots=True)
 class _InFlight:
     attempt: int
-    calls: dict[Role, int] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
 
 
 class RunOrder:
-    """Takes a run's events in order and refuses the first that may not stand where it stands."""
+    """Takes a run's events in order and refuses the first that may not stand where it stands.
+
+    Trials are held as numbers: ``_attempts`` counts the starts of each, ``_ended`` marks it.
+    """
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
         self.closed: RunClosed | None = None
         self.count = 0
         self.tally = Tally()
-        self._planned: frozenset[Trial] = frozenset()
-        self._attempts: dict[Trial, int] = {}
-        self._in_flight: dict[Trial, _InFlight] = {}
-        self._ended: set[Trial] = set()
+        self._planned: PlannedTrials | None = None
+        self._attempts = array("L")
+        self._ended = bytearray()
+        self._ended_count = 0
+        self._in_flight: dict[int, _InFlight] = {}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: AnyEvent) -> None:
         """Take one more event.
 
         Raises:
@@ -73,58 +79,69 @@ class RunOrder:
 
     def finished(self, trial: Trial) -> bool:
         """Return whether ``trial`` has ended."""
-        return trial in self._ended
+        number = self._number(trial)
+        return number is not None and bool(self._ended[number])
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, RunOpened):
-            self.plan = event.plan
-            self._planned = frozenset((*event.plan.control_trials(), *event.plan.case_trials()))
-        elif isinstance(event, TrialStarted):
+    def _number(self, trial: Trial | LightTrial) -> int | None:
+        return None if self._planned is None else self._planned.number(trial)
+
+    def _take(self, event: AnyEvent) -> None:
+        if event.type == "trial.started":
             self._start(event)
-        elif isinstance(event, CallRecorded):
+        elif event.type == "call.recorded":
             self._call(event)
-        elif isinstance(event, TrialEnded):
+        elif event.type == "trial.ended":
             self._end(event)
+        elif isinstance(event, RunOpened):
+            self._open(event.plan)
         elif isinstance(event, RunInterrupted):
-            if not set(event.in_flight) <= set(self._in_flight):
+            if not all(self._number(trial) in self._in_flight for trial in event.in_flight):
                 raise IntegrityError("expected trials in flight only", at="in_flight", rule=RULE)
         elif isinstance(event, RunResumed):
             self._resume(event)
         else:
             self._close(event)
 
-    def _start(self, event: TrialStarted) -> None:
-        trial = event.trial
-        if trial not in self._planned:
+    def _open(self, plan: "Plan") -> None:
+        self.plan = plan
+        self._planned = PlannedTrials(plan)
+        self._attempts = array("L", [0]) * self._planned.count
+        self._ended = bytearray(self._planned.count)
+
+    def _start(self, event: TrialStarted | LightStarted) -> None:
+        trial, number = event.trial, self._number(event.trial)
+        if number is None:
             raise IntegrityError(f"expected a planned trial, found {trial.label()}", at="trial", rule=RULE)
-        if trial in self._ended or trial in self._in_flight:
+        if self._ended[number] or number in self._in_flight:
             raise IntegrityError(f"expected {trial.label()} to start once", at="trial", rule=RULE)
-        expected = self._attempts.get(trial, 0) + 1
+        expected = self._attempts[number] + 1
         if event.attempt != expected:
             raise IntegrityError(f"expected attempt {expected}, found {event.attempt}", at="attempt", rule=RULE)
-        self._attempts[trial] = expected
-        self._in_flight[trial] = _InFlight(expected)
+        self._attempts[number] = expected
+        self._in_flight[number] = _InFlight(expected)
 
-    def _current(self, trial: Trial, attempt: int) -> _InFlight:
-        current = self._in_flight.get(trial)
-        if current is None or current.attempt != attempt:
+    def _current(self, trial: Trial | LightTrial, attempt: int) -> tuple[int, _InFlight]:
+        number = self._number(trial)
+        current = None if number is None else self._in_flight.get(number)
+        if number is None or current is None or current.attempt != attempt:
             raise IntegrityError(f"expected attempt {attempt} of {trial.label()} in flight", at="trial", rule=RULE)
-        return current
+        return number, current
 
-    def _call(self, event: CallRecorded) -> None:
+    def _call(self, event: CallRecorded | LightRecorded) -> None:
         call = event.call
-        current = self._current(call.trial, call.attempt)
+        _, current = self._current(call.trial, call.attempt)
         if call.role in current.calls:
             raise IntegrityError(f"expected one {call.role} call in an attempt, found two", at="call.role", rule=RULE)
         current.calls[call.role] = event.seq
 
-    def _end(self, event: TrialEnded) -> None:
-        calls = self._current(event.trial, event.attempt).calls
+    def _end(self, event: TrialEnded | LightEnded) -> None:
+        number, current = self._current(event.trial, event.attempt)
         found = (event.candidate_call, event.judge_call)
-        if found != (calls.get(Role.CANDIDATE), calls.get(Role.JUDGE)):
+        if found != (current.calls.get(Role.CANDIDATE), current.calls.get(Role.JUDGE)):
             raise IntegrityError("expected exactly the calls of this attempt", at="candidate_call", rule=RULE)
-        del self._in_flight[event.trial]
-        self._ended.add(event.trial)
+        del self._in_flight[number]
+        self._ended[number] = 1
+        self._ended_count += 1
 
     def _resume(self, event: RunResumed) -> None:
         if event.kept != self.count:
@@ -134,21 +151,21 @@ class RunOrder:
         self._in_flight.clear()
 
     def _close(self, event: RunClosed) -> None:
-        if self.plan is None:  # pragma: no cover - run.opened came first
+        if self.plan is None or self._planned is None:  # pragma: no cover - run.opened came first
             raise TypeError
-        if event.complete != (self._ended == self._planned):
+        if event.complete != (self._ended_count == self._planned.count):
             raise IntegrityError("expected complete to say whether every planned trial ended", at="complete", rule=RULE)
         if event.totals != self.tally.totals(self.plan):
             raise IntegrityError("expected the totals of the events before", at="totals", rule=RULE)
         self.closed = event
 
 
-def blobs_of(event: Event) -> tuple[str, ...]:
+def blobs_of(event: AnyEvent) -> tuple[str, ...]:
     """Return the digests of the blobs that an event names."""
     if isinstance(event, RunOpened):
         roles = [role for role in (event.plan.candidate, event.plan.judge) if role is not None]
         raws = [role.identity.raw for role in roles if role.identity.raw is not None]
         return (event.plan.corpus.snapshot, *raws)
-    if isinstance(event, CallRecorded):
+    if event.type == "call.recorded":
         return (event.call.request,) if event.call.reply is None else (event.call.request, event.call.reply)
     return ()

@@ -45,14 +45,19 @@ def parse_pins(values: Iterable[str]) -> dict[str, str]:
     return pins
 
 
+def stated_pins(stated: Iterable[str] = ()) -> dict[str, str]:
+    """Return the pins of the environment and of the caller: those that were stated for this project.
+
+    Raises:
+        InputError: A pin has another form.
+    """
+    return {**parse_pins(os.environ.get(PINS_VARIABLE, "").split()), **parse_pins(stated)}
+
+
 def all_pins(stated: Iterable[str] = ()) -> dict[str, str]:
     """Return every pin of this verifier: keystore, environment, and what the caller states.
 
     Raises:
         InputError: A stated pin has another form.
     """
-    return {
-        **read_pins(keystore_folder()),
-        **parse_pins(os.environ.get(PINS_VARIABLE, "").split()),
-        **parse_pins(stated),
-    }
+    return {**read_pins(keystore_folder()), **stated_pins(stated)}

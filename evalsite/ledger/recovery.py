@@ -6,14 +6,14 @@ was signed, else nothing is touched. Behind it, lines are kept as long as they a
 linked and in order; the rest was in flight and is set aside, never deleted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
-from evalsite.errors import EvalsiteError, InputError, IntegrityError
+from evalsite.errors import EvalsiteError, InputError, IntegrityError, UndecidedError
 from evalsite.ledger.layout import (
     CHECKPOINT,
     EVENTS,
@@ -25,13 +25,15 @@ from evalsite.ledger.layout import (
     segment_name,
 )
 from evalsite.ledger.lines import cut_tail, digest_of_leaf, parse_line, read_segments, segment_files, tail_of
+from evalsite.ledger.linewalk import LineWalk
 from evalsite.ledger.merkle import leaf_hash
 from evalsite.ledger.note import NoteKey
 from evalsite.ledger.order import RunOrder, blobs_of
-from evalsite.ledger.steps import Folder, LineKind, LineWalk, Step, check_notes, open_folder
+from evalsite.ledger.scan import RUN_LINES
+from evalsite.ledger.steps import Folder, Step, check_notes, open_folder
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES
 from evalsite.schema.entries import EVENT, Event, RunOpened
-from evalsite.storage import create_same, ensure_folder, list_tree, read_regular, remove, replace
+from evalsite.storage import UNREADABLE, create_same, ensure_folder, list_tree, read_regular, remove, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +59,22 @@ class Found:
     order: RunOrder = field(default_factory=RunOrder)
 
 
-def find_run(project: Path, run_id: str, ledger: str, key: NoteKey) -> Found:
+def find_run(project: Path, run_id: str, ledger: str, keys: Sequence[NoteKey]) -> Found:
     """Read what a run holds, without changing anything.
 
     Raises:
         InputError: There is no such run.
         IntegrityError: A checkpoint or a line under one is not what was signed; the file is named.
+        UndecidedError: The operating system refused to read it.
     """
     step = Step(0, "resume")
     folder = open_folder(project, run_folder(run_id), step)
     if folder is None:
         raise InputError(f"expected a run {run_id}, found none", at=run_folder(run_id))
-    found = Found(signed=_check_signed(folder, step, run_id, ledger, key))
+    unreadable = [finding for finding in step.findings if finding.code == UNREADABLE]
+    if unreadable:
+        raise UndecidedError(unreadable[0].message, at=unreadable[0].at, advice="nothing was changed")
+    found = Found(signed=_check_signed(folder, step, run_id, ledger, keys))
     names, _ = segment_files(EVENTS, folder.tree.files)
     for segment in read_segments(project / folder.name, names):
         for line in segment.lines:
@@ -127,14 +133,14 @@ def set_aside_blobs(project: Path, run_id: str, events: Iterable[Event]) -> None
             remove(folder / name)
 
 
-def _check_signed(folder: Folder, step: Step, run_id: str, ledger: str, key: NoteKey) -> int:
+def _check_signed(folder: Folder, step: Step, run_id: str, ledger: str, keys: Sequence[NoteKey]) -> int:
     if not any(name.startswith(CHECKPOINT) for name in folder.tree.files):
         return 0
-    notes = check_notes(step, folder, origin=run_origin(ledger, run_id), key=key)
+    notes = check_notes(step, folder, origin=run_origin(ledger, run_id), keys=keys)
     if CHECKPOINT not in folder.tree.files and list(notes.roots) == [1]:
         # The very first checkpoint: its note came, its copy did not.
         step.findings = [finding for finding in step.findings if finding.code != "checkpoint.newest"]
-    LineWalk(step, folder, LineKind(EVENTS, EVENT, MAX_EVENT_BYTES), notes.roots).run()
+    LineWalk(step, folder, RUN_LINES, notes.roots).run()
     if step.findings:
         first = step.findings[0]
         raise IntegrityError(first.message, at=first.at, rule=first.rule, advice="nothing was changed")

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps 9 to 17 of a verification: one run, against a ledger whose integrity holds."""
+"""Steps 9 to 17 of a verification: one run, against a ledger whose integrity holds.
 
+A fast check hashes the lines and reads only the first and the last: steps 12 and 17 are left out,
+and steps 10, 11, 14 and 15 look at less. It never makes an authentic run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsite.canonical.digest import digest_bytes
-from evalsite.errors import IntegrityError
-from evalsite.ledger.authentic import AuthenticRun, RunReport, checks_hold
+from evalsite.errors import EvalsiteError, IntegrityError
+from evalsite.ledger.authentic import AuthenticRun, RunReport, StoredEvents, checks_hold
 from evalsite.ledger.blob import blob_digest, unpack_blob
-from evalsite.ledger.checkpoint import open_checkpoint
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES, parse_envelope, verify_envelope
 from evalsite.ledger.layout import (
     BLOB_FILE,
@@ -22,31 +27,49 @@ from evalsite.ledger.layout import (
     STATEMENT,
     blob_name,
     log_origin,
+    note_name,
     quarantine_name,
     run_folder,
     run_origin,
 )
 from evalsite.ledger.ledgercheck import CheckedLedger, LedgerFacts
-from evalsite.ledger.lines import digest_of_leaf, segment_files
+from evalsite.ledger.light import AnyEvent, LightEvent
+from evalsite.ledger.lines import digest_of_leaf, parse_line, segment_files
+from evalsite.ledger.linewalk import LineWalk, Walked
 from evalsite.ledger.merkle import verify_inclusion
 from evalsite.ledger.order import RunOrder, blobs_of
-from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, statement_payload
+from evalsite.ledger.parallel import SegmentPool
+from evalsite.ledger.scan import RUN_LINES
+from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, stated_digests, statement_payload
 from evalsite.ledger.steps import (
     Folder,
-    LineKind,
-    LineWalk,
     Notes,
     Step,
-    Walked,
     check_folders,
     check_notes,
     open_folder,
+    open_signed,
     require_notes,
 )
 from evalsite.ledger.tlogproof import MAX_PROOF_BYTES, parse_proof
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES, SEGMENT_LINES
 from evalsite.schema.checks import Area, Check, Level
-from evalsite.schema.entries import EVENT, Event, RunClosed, RunOpened, RunResumed
+from evalsite.schema.entries import EVENT, Event, RunClosed, RunClosedLogged, RunOpened
+
+KEPT_EVENTS = 4 * SEGMENT_LINES  # events of a longer run are read again from disk when they are asked for
+_STATED_STEP = "statement follows from the record and is signed"
+_NAMED_STEP = "blobs and quarantined bytes are the ones that events name"
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a run is checked: fast, without reading its lines; with how many processes."""
+
+    fast: bool = False
+    workers: int = 1
+
+
+FULL = How()
 
 
 @dataclass(slots=True)
@@ -57,22 +80,23 @@ class _Named:
     quarantine: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def check_run(project: Path, run_id: str, checked: CheckedLedger) -> RunReport:
+def check_run(project: Path, run_id: str, checked: CheckedLedger, how: How = FULL) -> RunReport:
     """Check one run against its ledger (steps 9 to 17 of `evalsite.ledger.verify`).
 
     Args:
         project: The project's root folder.
         run_id: Name of the run.
         checked: The ledger that the run belongs to.
+        how: In full or fast, and with how many processes.
     """
     ledger = checked.report.ledger
     if checked.facts is None:
         return RunReport(run_id=run_id, ledger=ledger, checks=checked.report.checks, run=None)
-    return _RunCheck(project, run_id, checked, checked.facts).run()
+    return _RunCheck(project, run_id, checked, checked.facts, how).run()
 
 
 class _RunCheck:
-    def __init__(self, project: Path, run_id: str, checked: CheckedLedger, facts: LedgerFacts) -> None:
+    def __init__(self, project: Path, run_id: str, checked: CheckedLedger, facts: LedgerFacts, how: How) -> None:
         self._project = project
         self._run_id = run_id
         self._ledger = checked.report.ledger
@@ -80,7 +104,12 @@ class _RunCheck:
         self._checks: list[Check] = list(checked.report.checks)
         self._incomplete = Step(16, "run is closed and sealed", Area.COMPLETENESS)
         self._incomplete.checked = 1
+        self._how = how
         self._order = RunOrder()
+        self._opened: RunOpened | None = None
+        self._closed: RunClosed | None = None
+        self._last: AnyEvent | None = None
+        self._kept: list[Event] = []
         self._named = _Named()
         self._statement: str | None = None
         self._notes = Notes()
@@ -100,14 +129,14 @@ class _RunCheck:
             self._checks.append(self._incomplete.done())
             return self._report(None)
         self._check_checkpoints(folder)
-        walked = self._walk(folder)
-        self._check_order(folder, walked.entries)
+        walked = self._walk_fast(folder) if self._how.fast else self._walk(folder)
         self._check_log(folder, walked)
         self._check_statement(folder, walked)
         self._check_named(folder)
         self._check_complete(folder, walked)
-        self._check_available(folder)
-        return self._report(walked if walked.entries else None)
+        if not self._how.fast:
+            self._check_available(folder)
+        return self._report(walked if walked.count else None)
 
     def _check_files(self, folder: Folder, step: Step) -> None:
         segments, _ = segment_files(EVENTS, folder.tree.files)
@@ -120,35 +149,99 @@ class _RunCheck:
                 step.find("run.unknown", folder.at(name), "expected no other file here", "run-record §2")
 
     def _check_checkpoints(self, folder: Folder) -> None:
-        step = Step(10, "run checkpoints")
+        fast = self._how.fast
+        step = Step(10, "newest run checkpoint" if fast else "run checkpoints")
         origin = run_origin(self._ledger, self._run_id)
-        self._notes = check_notes(step, folder, origin=origin, key=self._facts.keys.log_key)
+        self._notes = check_notes(step, folder, origin=origin, keys=self._facts.history.log_keys, newest_only=fast)
+        self._check_signers(step, folder)
         require_notes(step, folder, self._notes, (1,))
         self._checks.append(step.done())
 
+    def _check_signers(self, step: Step, folder: Folder) -> None:
+        """Find run notes by another log key than those in force while the run was open, or out of their order."""
+        opened, closed = (of.get(self._run_id) for of in (self._facts.opened, self._facts.closed))
+        history = self._facts.history
+        first = 0 if opened is None else opened.seq
+        span = history.span(first, None if closed is None else closed.seq)
+        latest, newest = 0, self._notes.newest
+        for size, key in sorted(self._notes.keys.items()):
+            if size == 1 and key in history.span(0, first):
+                continue  # signed before the log held the run; the log names the line itself
+            place = span.index(key) if key in span else -1
+            last = closed is not None and size == newest
+            if place < latest or (last and place != len(span) - 1):
+                message = "expected the log key in force when the run was recorded"
+                step.find("checkpoint.key", folder.at(note_name(size)), message, "run-record §3")
+            latest = max(latest, place)
+
     def _walk(self, folder: Folder) -> Walked[Event]:
-        step = Step(11, "run events: hashes, links, signed roots")
-        kind = LineKind(EVENTS, EVENT, MAX_EVENT_BYTES)
-        walked: Walked[Event] = LineWalk(step, folder, kind, self._notes.roots).run()
-        self._checks.append(step.done())
+        lines = Step(11, "run events: hashes, links, signed roots")
+        order = Step(12, "run events: order, attempts, totals")
+
+        def take(event: AnyEvent) -> None:
+            self._take(event, order, folder)
+
+        with self._pool(folder, take) as pool:
+            walked = LineWalk(lines, folder, RUN_LINES, self._notes.roots, take=take, pool=pool).run()
+        self._checks.extend((lines.done(), order.done()))
+        self._closed = self._order.closed
         return walked
 
-    def _check_order(self, folder: Folder, events: list[Event]) -> None:
-        step = Step(12, "run events: order, attempts, totals")
-        for event in events:
-            at = folder.at(f"{EVENTS}/{event.seq // SEGMENT_LINES:03d}.jsonl")
-            with step.item("run.order", at):
+    @contextmanager
+    def _pool(self, folder: Folder, take: Callable[[AnyEvent], None]) -> Iterator[SegmentPool | None]:
+        """Give processes for a long run, if they are asked for; a short one is done before they have started."""
+        names, _ = segment_files(EVENTS, folder.tree.files)
+        fast, workers, signed = self._how.fast, self._how.workers, self._notes.newest
+        if workers < 2 or signed <= KEPT_EVENTS:  # noqa: PLR2004 - one process is this one
+            yield None
+            return
+        where = self._project / folder.name
+        pool = SegmentPool(where, names, signed=signed, take=take, fast=fast, workers=workers)
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+    def _take(self, event: AnyEvent, step: Step, folder: Folder) -> None:
+        """Take one event in its order; after the first that may not stand where it stands none is looked at."""
+        if self._last is None and isinstance(event, RunOpened):
+            self._opened = event
+        self._last = event
+        if len(self._kept) < KEPT_EVENTS and not isinstance(event, LightEvent):
+            self._kept.append(event)
+        if step.findings:
+            return
+        step.checked += 1
+        try:
+            if event.run != self._run_id:
+                raise IntegrityError(f"expected the run {self._run_id} in event {event.seq}", rule="run-record §4")
+            if event.type == "run.opened" and event.ledger != self._ledger:
+                raise IntegrityError(f"expected the ledger {self._ledger} in event 0", rule="run-record §4")
+            self._order.take(event)
+        except EvalsiteError as exc:
+            step.blame("run.order", folder.at(f"{EVENTS}/{event.seq // SEGMENT_LINES:03d}.jsonl"), exc)
+            return
+        if event.type in ("call.recorded", "run.opened"):
+            self._named.blobs.update(blobs_of(event))
+        elif event.type == "run.resumed" and event.quarantine is not None:
+            self._named.quarantine[quarantine_name(event.seq)] = (event.quarantine, event.dropped_bytes)
+
+    def _walk_fast(self, folder: Folder) -> Walked[Event]:
+        step = Step(11, "run events, not read: hashes, links, newest signed root")
+        with self._pool(folder, lambda _: None) as pool:
+            walked = LineWalk(step, folder, RUN_LINES, self._notes.roots, fast=True, pool=pool).run()
+        walked.count = len(walked.leaves)
+        for line in (walked.first_line, walked.last_line) if walked.count else ():
+            with step.item("lines.entry", folder.at(walked.last_name)):
+                event = parse_line(line, EVENT, MAX_EVENT_BYTES)
                 if event.run != self._run_id:
                     raise IntegrityError(f"expected the run {self._run_id} in event {event.seq}", rule="run-record §4")
-                if isinstance(event, RunOpened) and event.ledger != self._ledger:
-                    raise IntegrityError(f"expected the ledger {self._ledger} in event 0", rule="run-record §4")
-                self._order.take(event)
-            if step.findings:
-                break
-            self._named.blobs.update(blobs_of(event))
-            if isinstance(event, RunResumed) and event.quarantine is not None:
-                self._named.quarantine[quarantine_name(event.seq)] = (event.quarantine, event.dropped_bytes)
+                if isinstance(event, RunOpened) and event.ledger == self._ledger:
+                    self._opened = event
+                if isinstance(event, RunClosed):
+                    self._closed = event
         self._checks.append(step.done())
+        return walked
 
     def _check_log(self, folder: Folder, walked: Walked[Event]) -> None:
         step = Step(13, "run in the ledger's log, with proofs")
@@ -156,15 +249,15 @@ class _RunCheck:
         closed = self._facts.closed.get(self._run_id)
         first = folder.at(f"{EVENTS}/000.jsonl")
         if opened is None:
-            if len(walked.entries) > 1 or walked.tail_lines:
+            if walked.count > 1 or walked.tail_lines:
                 step.find("run.unlogged", first, "expected the log to hold the run before its first trial")
             if PROOF_OPENED in folder.tree.files:
                 step.find("proof.unknown", folder.at(PROOF_OPENED), "expected no proof of what the log does not hold")
             step.checked += 1
         else:
             with step.item("run.opened-entry", first):
-                event = walked.entries[0] if walked.entries else None
-                if not isinstance(event, RunOpened) or digest_of_leaf(walked.leaves[0]) != opened.opened_leaf:
+                event = self._opened
+                if event is None or digest_of_leaf(walked.leaves[0]) != opened.opened_leaf:
                     raise IntegrityError("expected the first event that the log holds", rule="run-record §8")
                 self._plan_digest = plan_digest(event)
                 if self._plan_digest != opened.plan_digest:
@@ -172,7 +265,7 @@ class _RunCheck:
             self._check_proof(step, folder, PROOF_OPENED, opened.seq)
         if closed is not None:
             with step.item("run.closed-entry", folder.at(walked.last_name or f"{EVENTS}/000.jsonl")):
-                if self._order.closed is None or closed.size != len(walked.entries):
+                if self._closed is None or closed.size != walked.count:
                     raise IntegrityError(f"expected {closed.size} events, run.closed last", rule="run-record §8")
             self._check_proof(step, folder, PROOF_CLOSED, closed.seq)
         elif PROOF_CLOSED in folder.tree.files:
@@ -188,7 +281,7 @@ class _RunCheck:
             proof = parse_proof(data)
             if proof.to_bytes() != data or proof.extra is not None:
                 raise IntegrityError("expected the one spelling of a proof, without extra data", rule="run-record §8")
-            head = open_checkpoint(proof.note, origin=log_origin(self._ledger), key=self._facts.keys.log_key)
+            head, _ = open_signed(proof.note, origin=log_origin(self._ledger), keys=self._facts.history.log_keys)
             if proof.note != self._facts.notes.raw.get(head.size):
                 raise IntegrityError("expected a checkpoint that the log holds in the proof", rule="run-record §8")
             if proof.index != index:
@@ -199,26 +292,38 @@ class _RunCheck:
         logged = self._facts.closed.get(self._run_id)
         if logged is None and STATEMENT not in folder.tree.files:
             return  # nothing to check yet; step 16 tells
-        step = Step(14, "statement follows from the record and is signed")
+        runner_keys = self._runner_keys(logged)
+        revoked = logged is not None and any(self._facts.keys.revoked(key) for key in runner_keys)
+        step = Step(14, _STATED_STEP + (", by a key that was revoked later" if revoked else ""))
         with step.item("statement", folder.at(STATEMENT)):
             envelope = parse_envelope(folder.read(STATEMENT, MAX_ENVELOPE_BYTES))
-            verify_envelope(envelope, payload_type=PAYLOAD_TYPE, keys=self._facts.keys.runner_keys)
-            opened = walked.entries[0] if walked.entries else None
-            if not isinstance(opened, RunOpened) or self._order.closed is None:
+            verify_envelope(envelope, payload_type=PAYLOAD_TYPE, keys=runner_keys)
+            opened = self._opened
+            if opened is None or self._closed is None:
                 raise IntegrityError("expected a statement over a closed run only", rule="run-record §7")
             size, root = self._notes.newest, self._notes.roots[self._notes.newest]
-            sealed = Sealed(
-                plan_digest=self._plan_digest, size=size, root=root, sha256=walked.sha256, sha512=walked.sha512
-            )
-            if envelope.payload != statement_payload(opened, self._order.closed, sealed):
+            digests = (walked.sha256, walked.sha512)
+            if self._how.fast:  # the lines stand under the root; two more digests of them are not made again
+                digests = stated_digests(envelope.payload)
+            sealed = Sealed(plan_digest=self._plan_digest, size=size, root=root, sha256=digests[0], sha512=digests[1])
+            if envelope.payload != statement_payload(opened, self._closed, sealed):
                 raise IntegrityError("expected the statement that follows from the record", rule="run-record §7")
             self._statement = digest_bytes(envelope.payload)
             if logged is not None and (logged.root, logged.statement) != (f"sha256:{root.hex()}", self._statement):
                 raise IntegrityError("expected the root and the statement that the log holds", rule="run-record §8")
         self._checks.append(step.done())
 
+    def _runner_keys(self, logged: RunClosedLogged | None) -> dict[str, bytes]:
+        """Return the runner key in force when the run was logged as closed; before that any since it was opened."""
+        history, opened = self._facts.history, self._facts.opened.get(self._run_id)
+        if logged is not None:
+            return dict(history.at(logged.seq).runner_keys)
+        first = history.at(1 if opened is None else opened.seq).keyring.version
+        return {key: raw for version in history.versions[first - 1 :] for key, raw in version.runner_keys.items()}
+
     def _check_named(self, folder: Folder) -> None:
-        step = Step(15, "blobs and quarantined bytes are the ones that events name")
+        fast = self._how.fast
+        step = Step(15, "blobs are what their names say" if fast else _NAMED_STEP)
         names = {blob_name(digest): digest for digest in self._named.blobs}
         for name in folder.tree.files:
             at = folder.at(name)
@@ -228,9 +333,9 @@ class _RunCheck:
                     if f"sha256:{name[-64:]}" != blob_digest(container):
                         raise IntegrityError("expected content with the digest of its name", rule="run-record §6")
                     unpack_blob(container)
-                    if name not in names and self._order.closed is not None:
+                    if name not in names and self._closed is not None and not fast:
                         raise IntegrityError("expected an event that names this blob", rule="run-record §6")
-            elif QUARANTINE_FILE.fullmatch(name):
+            elif QUARANTINE_FILE.fullmatch(name) and not fast:
                 with step.item("quarantine", at):
                     self._check_quarantine(folder, name)
         for name in self._named.quarantine.keys() - folder.tree.files.keys():
@@ -241,22 +346,20 @@ class _RunCheck:
     def _check_quarantine(self, folder: Folder, name: str) -> None:
         data = folder.read(name, MAX_RECORD_FILE_BYTES)
         if name not in self._named.quarantine:
-            if self._order.closed is not None or name != quarantine_name(self._order.count):
+            if self._closed is not None or name != quarantine_name(self._order.count):
                 raise IntegrityError("expected a run.resumed event that names these bytes", rule="run-record §6")
         elif self._named.quarantine[name] != (digest_bytes(data), len(data)):
             raise IntegrityError("expected the bytes that run.resumed names", rule="run-record §6")
 
     def _check_complete(self, folder: Folder, walked: Walked[Event]) -> None:
         step = self._incomplete
-        if self._order.closed is None:
+        if self._closed is None:
             step.find("run.open", folder.name, "the run was not closed", "run-record §4")
-        elif not self._order.closed.complete:
+        elif not self._closed.complete:
             step.find("run.incomplete", folder.name, "the run was closed before every planned trial ended")
         if self._run_id not in self._facts.opened:
             step.find("run.unlogged", folder.name, "the log does not hold the run yet", "run-record §8")
-        if self._order.closed is not None and (
-            self._run_id not in self._facts.closed or STATEMENT not in folder.tree.files
-        ):
+        if self._closed is not None and (self._run_id not in self._facts.closed or STATEMENT not in folder.tree.files):
             step.find("run.unsealed", folder.name, "the run was closed, but not stated and logged", "run-record §7")
         if walked.behind():
             self._find_tail(folder, walked)
@@ -269,7 +372,7 @@ class _RunCheck:
     def _find_tail(self, folder: Folder, walked: Walked[Event]) -> None:
         message = walked.behind()
         at = folder.at(walked.last_name)
-        if self._order.closed is None:
+        if self._closed is None:
             self._incomplete.find("run.tail", at, message, "run-record §5")
             return
         step = Step(11, "nothing stands behind run.closed")
@@ -287,30 +390,34 @@ class _RunCheck:
 
     def _report(self, walked: Walked[Event] | None) -> RunReport:
         checks = tuple(sorted(self._checks, key=lambda check: check.step))
-        run = None
-        opened = self._facts.opened.get(self._run_id)
+        run, reached = None, None
+        opened, closed = self._facts.opened.get(self._run_id), self._facts.closed.get(self._run_id)
         if walked is not None and opened is not None and checks_hold(checks, Area.INTEGRITY):
-            run = self._authentic(walked, checks, opened.seq)
-        return RunReport(run_id=self._run_id, ledger=self._ledger, checks=checks, run=run)
+            run = None if self._how.fast else self._authentic(walked, checks, opened.seq)
+            level = self._facts.evidence.level_of(None if closed is None else closed.seq)
+            reached = (level, Level(self._facts.keys.keyring.minimum_level))
+        return RunReport(run_id=self._run_id, ledger=self._ledger, checks=checks, run=run, reached=reached)
 
     def _authentic(self, walked: Walked[Event], checks: tuple[Check, ...], opened_index: int) -> AuthenticRun:
         closed = self._facts.closed.get(self._run_id)
         unsealed = {"proof.missing", "run.open", "run.unsealed", "run.unlogged"}
-        last = walked.entries[-1]
+        open_ends = unsealed & {item.code for item in self._incomplete.findings}
+        stored = StoredEvents(self._project, self._run_id, walked.leaves)
         return AuthenticRun(
             project=self._project,
             run_id=self._run_id,
             ledger=self._ledger,
             root_fingerprint=self._facts.keys.root_fingerprint,
-            events=tuple(walked.entries),
-            leaves=tuple(walked.leaves),
-            size=len(walked.entries),
+            events=tuple(self._kept) if walked.count <= KEPT_EVENTS else stored,
+            leaves=walked.leaves,
+            size=walked.count,
             root=f"sha256:{self._notes.roots[self._notes.newest].hex()}",
             opened_index=opened_index,
             closed_index=None if closed is None else closed.seq,
             statement_digest=self._statement,
-            sealed=isinstance(last, RunClosed) and not unsealed & {item.code for item in self._incomplete.findings},
-            level=self._facts.level,
+            sealed=isinstance(self._last, RunClosed) and not open_ends,
+            level=self._facts.evidence.level_of(None if closed is None else closed.seq),
             minimum_level=Level(self._facts.keys.keyring.minimum_level),
             checks=checks,
+            vouched=self._facts.evidence.vouched(None if closed is None else closed.seq),
         )

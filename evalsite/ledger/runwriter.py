@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
-from evalsite.errors import EvalsiteError, InputError, IntegrityError, UndecidedError
+from evalsite.errors import InputError, IntegrityError, UndecidedError
 from evalsite.ledger.blob import blob_digest, pack_blob
 from evalsite.ledger.dsse import sign_envelope
 from evalsite.ledger.ed25519 import Signer
@@ -33,9 +33,10 @@ from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, stateme
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, SEGMENT_LINES
 from evalsite.schema.entries import EVENT, Event, RunClosed, RunInterrupted, RunOpened
 from evalsite.schema.plan import Plan
-from evalsite.storage import create_same, ensure_folder
+from evalsite.storage import create_same, ensure_folder, sweep
 
 CHECKPOINT_EVERY = 32  # lines that may stand unsigned behind a checkpoint
+GROUP_RECORDS = 32  # lines that may wait for the disk together, if commits are grouped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,8 @@ class RunWriter:
         self._pending: dict[str, bytes] = {}
         self._must_resume = False
         self._broken = False
+        self._grouped = False
+        self._waiting = 0
 
     @property
     def closed(self) -> bool:
@@ -130,7 +133,7 @@ class RunWriter:
         self._prove(PROOF_OPENED, self._desk.log.opened[self.run_id].seq)
 
     def append(self, event_type: str, body: Mapping[str, Any], *, now: str) -> int:
-        """Record one event and wait until the disk has it.
+        """Record one event and wait until the disk has it; see `group_commits`.
 
         Args:
             event_type: The event's ``type``.
@@ -158,6 +161,27 @@ class RunWriter:
             self.checkpoint()
         return event.seq
 
+    def group_commits(self) -> None:
+        """Let events wait for the disk together, at most `GROUP_RECORDS` of them.
+
+        Whoever asks for this calls `sync` at least once a second, since a ledger has no clock. A blob is
+        on the disk before its event is written, all the same, and every event before it is signed.
+        """
+        self._grouped = True
+
+    def sync(self) -> None:
+        """Wait until the disk has every event.
+
+        Raises:
+            UndecidedError: The operating system refused; resume the run.
+        """
+        try:
+            self._tree.sync()
+        except BaseException:
+            self._broken = True
+            raise
+        self._waiting = 0
+
     def checkpoint(self) -> None:
         """Sign the root over all events so far.
 
@@ -180,6 +204,8 @@ class RunWriter:
         if closed is None:
             message = "expected run.closed before the seal"
             raise ValueError(message)
+        sweep(self._folder)
+        self._desk.log.tidy()
         set_aside_blobs(self._desk.project, self.run_id, self._events)
         self._tree.sign(whole=True)
         sealed = self._sealed()
@@ -233,11 +259,14 @@ class RunWriter:
         except IntegrityError as exc:
             raise ValueError(str(exc)) from exc
         try:
-            self._tree.append(line)
-        except EvalsiteError:
+            self._tree.append(line, wait=not self._grouped)
+        except BaseException:
             self._broken = True  # the order has gone on, the file has not
             raise
         self._events.append(event)
+        self._waiting += 1
+        if self._grouped and self._waiting >= GROUP_RECORDS:
+            self.sync()
 
     def _opened(self) -> RunOpened:
         opened = self._events[0]

@@ -35,11 +35,15 @@ class SignedTree:
         self.lines.load(lines)
         self.signed = signed
 
-    def append(self, line: bytes) -> None:
-        """Write one line and wait for the disk."""
+    def append(self, line: bytes, *, wait: bool = True) -> None:
+        """Write one line and wait for the disk, unless the waiting is left to `sync`."""
         if not self.lines.size:
             ensure_folder(self._folder / self._kind)
-        self.lines.append(line)
+        self.lines.append(line, wait=wait)
+
+    def sync(self) -> None:
+        """Wait until the disk has every line."""
+        self.lines.sync()
 
     def sign(self, *, whole: bool = False) -> None:
         """Sign the root over all lines, after hashing them from disk again.
@@ -50,6 +54,7 @@ class SignedTree:
         Raises:
             IntegrityError: The disk holds other lines than were written; nothing was signed.
         """
+        self.sync()
         self.lines.check_disk(whole=whole)
         note = self.note()
         ensure_folder(self._folder / "checkpoints")

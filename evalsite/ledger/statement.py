@@ -10,6 +10,8 @@ from typing import Any
 
 from evalsite.canonical.digest import digest_bytes, hex_of
 from evalsite.canonical.jcs import canonical_bytes
+from evalsite.canonical.strictjson import parse_json
+from evalsite.errors import IntegrityError
 from evalsite.schema.entries import RunClosed, RunOpened
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -72,3 +74,23 @@ def statement_payload(opened: RunOpened, closed: RunClosed, sealed: Sealed) -> b
             },
         }
     )
+
+
+def stated_digests(payload: bytes) -> tuple[str, str]:
+    """Return the SHA-256 and the SHA-512 over all lines as a statement says them, in hexadecimal.
+
+    For a verifier that compares all else of the statement with what it derived.
+
+    Raises:
+        InputError: The payload is not strict JSON.
+        IntegrityError: It says no such digests.
+    """
+    value = parse_json(payload, max_bytes=len(payload))
+    try:
+        digest = value["subject"][0]["digest"]
+        short, long = digest["sha256"], digest["sha512"]
+    except (TypeError, KeyError, IndexError) as exc:
+        raise IntegrityError("expected the digests of the events in the statement", rule="run-record §7") from exc
+    if not isinstance(short, str) or not isinstance(long, str):
+        raise IntegrityError("expected digests as text in the statement", rule="run-record §7")
+    return short, long

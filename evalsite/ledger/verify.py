@@ -31,6 +31,13 @@ For each run, against a ledger whose integrity holds:
 16. Completeness: every planned trial ended, the run is closed, stated and logged as closed.
 17. Availability: every blob that an event names is there.
 
+For the anchors of each ledger's log, and for what the verifier holds of it (if there are any):
+
+24. Anchors: each is what it says, about a checkpoint of this log. Whether it counts is for the
+    verifier's policy to say (`evalsite.ledger.evidence`).
+25. Heads: the log extends every head that the verifier holds; a smaller log was rolled back, another
+    root was forked.
+
 For the project:
 
 18. The runs folder holds ledgers and runs only.
@@ -41,12 +48,14 @@ For the project:
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalsite.errors import InputError
+from evalsite.errors import InputError, UndecidedError
+from evalsite.ledger.assess import assess
 from evalsite.ledger.authentic import AuthenticRun, LedgerReport, ProjectReport, RunReport
-from evalsite.ledger.layout import EVENTS, LOG, RESERVED, RUNS, TRUST, check_name, run_folder
+from evalsite.ledger.evidence import NO_POLICY, Policy
+from evalsite.ledger.layout import EVENTS, LOG, RESERVED, RUNS, TRUST, check_name, is_name, run_folder
 from evalsite.ledger.ledgercheck import CheckedLedger, check_ledger
 from evalsite.ledger.recovery import claimed_ledger
-from evalsite.ledger.runcheck import check_run
+from evalsite.ledger.runcheck import FULL, How, check_run
 from evalsite.ledger.steps import Step
 from evalsite.schema.checks import Area
 
@@ -55,16 +64,24 @@ __all__ = ["AuthenticRun", "LedgerReport", "ProjectReport", "RunReport", "ledger
 Ledgers = dict[str, CheckedLedger]
 
 
-def verify_project(project: Path, *, pins: Mapping[str, str]) -> ProjectReport:
+def verify_project(
+    project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False, workers: int = 1
+) -> ProjectReport:
     """Verify every ledger and every run of a project.
+
+    A fast verification reads no lines of runs but the first and the last of each (see
+    `evalsite.ledger.runcheck`): it gives checks and never an authentic run.
 
     Args:
         project: The project's root folder.
         pins: Root fingerprints that the verifier trusts, by ledger; they must not come from the project.
+        policy: What else the verifier holds and trusts: heads, witnesses, time stamp authorities.
+        fast: Hash the lines of runs, do not read them.
+        workers: Processes for the lines of long runs; 1 is this process alone.
     """
     layout = Step(18, "runs folder holds ledgers and runs")
     run_ids = _list_runs(project, layout)
-    ledgers = check_ledgers(project, pins=pins)
+    ledgers = check_ledgers(project, pins=pins, policy=policy)
     something = Step(20, "there is something to verify", Area.COMPLETENESS)
     something.checked = 2
     if not ledgers:
@@ -77,7 +94,8 @@ def verify_project(project: Path, *, pins: Mapping[str, str]) -> ProjectReport:
             present.checked += 1
             if run_id not in run_ids:
                 present.find("project.run-missing", run_folder(run_id), "expected a run that the log opened")
-    reports = tuple(verify_in(project, run_id, ledgers) for run_id in run_ids)
+    how = How(fast=fast, workers=workers)
+    reports = tuple(verify_in(project, run_id, ledgers, how) for run_id in run_ids)
     return ProjectReport(
         ledgers=tuple(ledger.report for ledger in ledgers.values()),
         runs=reports,
@@ -85,26 +103,40 @@ def verify_project(project: Path, *, pins: Mapping[str, str]) -> ProjectReport:
     )
 
 
-def verify_run(project: Path, run_id: str, *, pins: Mapping[str, str]) -> RunReport:
+def verify_run(
+    project: Path,
+    run_id: str,
+    *,
+    pins: Mapping[str, str],
+    policy: Policy = NO_POLICY,
+    fast: bool = False,
+    workers: int = 1,
+) -> RunReport:
     """Verify one run, and the ledgers that it could belong to.
 
     Args:
         project: The project's root folder.
         run_id: Name of the run.
         pins: Root fingerprints that the verifier trusts, by ledger.
+        policy: What else the verifier holds and trusts.
+        fast: As for `verify_project`.
+        workers: As for `verify_project`.
 
     Raises:
         InputError: No such name.
     """
-    return verify_in(project, run_id, check_ledgers(project, pins=pins))
+    how = How(fast=fast, workers=workers)
+    return verify_in(project, run_id, check_ledgers(project, pins=pins, policy=policy), how)
 
 
-def check_ledgers(project: Path, *, pins: Mapping[str, str]) -> Ledgers:
+def check_ledgers(project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY) -> Ledgers:
     """Check every ledger of a project once, for any number of `verify_in`.
 
     A pin for a ledger that is not there counts for nothing here; `verify_project` has no run of it.
     """
-    return {name: check_ledger(project, name, pins.get(name)) for name in ledger_names(project)}
+    names = ledger_names(project)
+    alone = len(names) == 1
+    return {name: assess(project, check_ledger(project, name, pins.get(name)), policy, alone=alone) for name in names}
 
 
 def ledger_names(project: Path) -> list[str]:
@@ -112,7 +144,7 @@ def ledger_names(project: Path) -> list[str]:
     return sorted({*_folder_names(project / TRUST), *_folder_names(project / LOG)})
 
 
-def verify_in(project: Path, run_id: str, ledgers: Ledgers) -> RunReport:
+def verify_in(project: Path, run_id: str, ledgers: Ledgers, how: How = FULL) -> RunReport:
     """Verify one run against ledgers that were checked before.
 
     Raises:
@@ -129,7 +161,7 @@ def verify_in(project: Path, run_id: str, ledgers: Ledgers) -> RunReport:
         return _never_began(run_id)
     if name not in ledgers:
         return _refused(run_id, at, "expected a first event that names a ledger of this project")
-    return check_run(project, run_id, ledgers[name])
+    return check_run(project, run_id, ledgers[name], how)
 
 
 def _refused(run_id: str, at: str, message: str) -> RunReport:
@@ -147,10 +179,18 @@ def _never_began(run_id: str) -> RunReport:
     return RunReport(run_id=run_id, ledger=None, checks=(step.done(),), run=None)
 
 
+def _children(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as exc:
+        raise UndecidedError(f"could not read: {exc.strerror}", at=folder.name) from exc
+
+
 def _folder_names(folder: Path) -> list[str]:
     if folder.is_symlink() or not folder.is_dir():
         return []
-    return [path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    names = [path.name for path in _children(folder) if path.is_dir() and not path.is_symlink()]
+    return [name for name in names if is_name(name)]  # step 18 tells the others
 
 
 def _list_runs(project: Path, step: Step) -> list[str]:
@@ -163,7 +203,7 @@ def _list_runs(project: Path, step: Step) -> list[str]:
         if folder.is_symlink() or not folder.is_dir():
             step.find("project.folder", name, "expected a folder", "run-record §2")
             continue
-        for path in sorted(folder.iterdir()):
+        for path in sorted(_children(folder)):
             step.checked += 1
             if path.is_symlink() or not path.is_dir():
                 step.find("project.unknown", f"{name}/{path.name}", "expected folders only", "run-record §2")

@@ -4,7 +4,8 @@
 Order of writing, so that a crash at any point leaves a record that can be finished:
 
 * begin: blobs, first event, run checkpoint, log entry ``run.opened``, log checkpoint, proof;
-* each event: line, fdatasync; every `runwriter.CHECKPOINT_EVERY` lines a run checkpoint;
+* each event: its blobs, its line, fdatasync (for several lines at once if `RunWriter.group_commits` was
+  asked for); every `runwriter.CHECKPOINT_EVERY` lines a run checkpoint;
 * seal: run checkpoint, statement, log entry ``run.closed``, log checkpoint, proof.
 
 Nothing is signed before it was hashed from disk again.
@@ -21,7 +22,7 @@ from evalsite.ledger.authentic import read_blob
 from evalsite.ledger.blob import SALT_BYTES
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.founding import found_ledger
-from evalsite.ledger.keys import load_key, usable_ledgers
+from evalsite.ledger.keys import check_settled, load_key, usable_ledgers
 from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
@@ -31,18 +32,20 @@ from evalsite.ledger.layout import (
     check_name,
     lock_file,
     log_folder,
+    note_name,
     run_folder,
     segment_name,
     trust_folder,
 )
 from evalsite.ledger.ledgercheck import LedgerFacts, check_ledger
-from evalsite.ledger.lines import cut_tail, read_segments, tail_of
+from evalsite.ledger.lines import cut_tail, digest_of_leaf, read_segments, tail_of
 from evalsite.ledger.logwriter import LogWriter
+from evalsite.ledger.merkle import leaf_hash, tree_root
 from evalsite.ledger.recovery import Found, Recovery, claimed_ledger, find_run, set_aside, set_aside_blobs
 from evalsite.ledger.runwriter import Desk, RunWriter
-from evalsite.schema.bounds import SEGMENT_LINES
+from evalsite.schema.bounds import MAX_NOTE_BYTES, SEGMENT_LINES
 from evalsite.schema.entries import Event
-from evalsite.storage import create_same, ensure_folder, lock, move, replace, sweep
+from evalsite.storage import create_same, ensure_folder, lock, move, read_regular, replace, sweep
 
 __all__ = ["LedgerWriter", "Recovery", "RunWriter", "found_ledger", "open_ledger", "usable_ledgers"]
 
@@ -75,13 +78,14 @@ def open_ledger(
     check_name(ledger, "ledger")
     if not (project / trust_folder(ledger)).is_dir():
         raise InputError(f"expected a ledger {ledger} in this project, found none", at=trust_folder(ledger))
+    check_settled(keystore, ledger)
     signers = {role: load_key(keystore, ledger, role) for role in ("runner", "log")}
     with lock(project / lock_file(ledger)):
-        facts = _verified(project, ledger)
+        facts = verified_ledger(project, ledger)
         _check_signers(facts, signers)
-        _repair_log(project, ledger, facts)
+        repair_log(project, ledger, facts)
         log = LogWriter(project, ledger, signers["log"])
-        log.load(facts, _log_lines(project, ledger, len(facts.entries)))
+        log.load(facts, log_lines(project, ledger, len(facts.entries)))
         desk = Desk(
             project=project,
             ledger=ledger,
@@ -203,7 +207,8 @@ class LedgerWriter:
                 at=run_folder(run_id),
                 advice=f"open the ledger {claimed}",
             )
-        found = find_run(self._desk.project, run_id, self._desk.ledger, self._facts.keys.log_key)
+        found = find_run(self._desk.project, run_id, self._desk.ledger, self._facts.history.log_keys)
+        self._check_logged(run_id, found)
         if not found.events:
             raise InputError(
                 f"expected a run that began, {run_id} holds no whole event",
@@ -212,8 +217,20 @@ class LedgerWriter:
             )
         return found
 
+    def _check_logged(self, run_id: str, found: Found) -> None:
+        """Refuse what the log contradicts, so that no note is ever signed over it (the notes may be gone)."""
+        opened, closed = self._desk.log.opened.get(run_id), self._desk.log.closed.get(run_id)
+        leaves = [leaf_hash(line) for line in found.lines]
+        if opened is not None and (not found.signed or digest_of_leaf(leaves[0]) != opened.opened_leaf):
+            message = "expected the first event that the log holds, under a checkpoint of the run"
+        elif closed is not None and (closed.size != len(leaves) or closed.root != digest_of_leaf(tree_root(leaves))):
+            message = f"expected the {closed.size} events that the log closed"
+        else:
+            return
+        raise IntegrityError(message, at=run_folder(run_id), rule="run-record §8", advice="nothing was changed")
+
     def _begun(self, run_id: str) -> bool:
-        found = find_run(self._desk.project, run_id, self._desk.ledger, self._facts.keys.log_key)
+        found = find_run(self._desk.project, run_id, self._desk.ledger, self._facts.history.log_keys)
         return bool(found.signed or found.events)
 
     def _abandon(self, folder: Path, run_id: str) -> None:
@@ -224,7 +241,12 @@ class LedgerWriter:
         move(folder, target / f"{run_id}-{number}")
 
 
-def _verified(project: Path, ledger: str) -> LedgerFacts:
+def verified_ledger(project: Path, ledger: str) -> LedgerFacts:
+    """Return the facts of a ledger before something is written to it.
+
+    Raises:
+        IntegrityError: Keys or log do not verify.
+    """
     checked = check_ledger(project, ledger, None)
     if checked.facts is None:
         finding = next(finding for check in checked.report.checks for finding in check.findings)
@@ -241,7 +263,7 @@ def _check_signers(facts: LedgerFacts, signers: dict[str, Signer]) -> None:
         raise RefusedError("expected the keyring's runner key in the keystore, found another", rule="run-record §3")
 
 
-def _repair_log(project: Path, ledger: str, facts: LedgerFacts) -> None:
+def repair_log(project: Path, ledger: str, facts: LedgerFacts) -> None:
     """Set aside what a crash left behind the newest checkpoint of the log."""
     folder = project / log_folder(ledger)
     sweep(folder)
@@ -259,12 +281,13 @@ def _repair_log(project: Path, ledger: str, facts: LedgerFacts) -> None:
 
 def _copy_newest(folder: Path, size: int) -> None:
     """Make ``checkpoint`` repeat the newest note, which a crash may have kept it from."""
-    note = (folder / "checkpoints" / f"{size}.note").read_bytes()
-    if not (folder / CHECKPOINT).exists() or (folder / CHECKPOINT).read_bytes() != note:
+    note = read_regular(folder / note_name(size), MAX_NOTE_BYTES)
+    if not (folder / CHECKPOINT).exists() or read_regular(folder / CHECKPOINT, MAX_NOTE_BYTES) != note:
         replace(folder / CHECKPOINT, note)
 
 
-def _log_lines(project: Path, ledger: str, size: int) -> list[bytes]:
+def log_lines(project: Path, ledger: str, size: int) -> list[bytes]:
+    """Return the first lines of a log that was verified under the same lock."""
     names = [segment_name(ENTRIES, number) for number in range(-(-size // SEGMENT_LINES))]
     lines = [line for segment in read_segments(project / log_folder(ledger), names) for line in segment.lines]
     if len(lines) != size:  # pragma: no cover - verified under the same lock

@@ -164,6 +164,14 @@ class KeysPublished(_LogEntry):
     envelope: DigestText
 
 
+class KeysRevoked(_LogEntry):
+    """Why a key was revoked; the keyring version in force says that it was."""
+
+    type: Literal["keys.revoked"]
+    key_id: DigestText
+    reason: ShortText
+
+
 class RunOpenedLogged(_LogEntry):
     """A run is about to start: logged before its first trial.
 
@@ -187,7 +195,7 @@ class RunClosedLogged(_LogEntry):
 
 
 LogEntry: TypeAlias = Annotated[
-    LedgerOpened | KeysPublished | RunOpenedLogged | RunClosedLogged, Field(discriminator="type")
+    LedgerOpened | KeysPublished | KeysRevoked | RunOpenedLogged | RunClosedLogged, Field(discriminator="type")
 ]
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)

@@ -2,8 +2,9 @@
 """What a campaign asks for, and the plan that is fixed and logged before its first case."""
 
 from typing import Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evalsite.schema import bounds
 from evalsite.schema.base import CaseId, Count, DigestText, FolderName, ShortText, StrictModel, Text
@@ -14,7 +15,19 @@ from evalsite.schema.replies import Action
 #: A decimal number as text, since signed bytes hold no floats.
 Decimal = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$")]
 ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$")]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[A-Za-z0-9.\[\]:-]{1,253}/?$")]
+
+
+def _known_port(url: str) -> str:
+    """Refuse what fits the pattern and is no address, before a client library meets it."""
+    _ = urlsplit(url).port  # ValueError: brackets that don't match, a port that is none or too high
+    return url
+
+
+Url = Annotated[
+    str,
+    StringConstraints(pattern=r"^https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?/?$"),
+    AfterValidator(_known_port),
+]
 
 
 class Sampling(StrictModel):

@@ -9,6 +9,7 @@ from evalsite.site.merge import merge
 from evalsite.site.model import SiteInput
 from evalsite.site.output import Assembly
 from evalsite.site.pages import plan_site
+from evalsite.storage import lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +46,12 @@ def build_site(project: Path, given: SiteInput, *, site_dir: Path, epoch: int, s
     Raises:
         InputError: The project, the theme or a page fails a check. The former site stays as it was.
     """
-    site = plan_site(given)
-    front = build_front(project, epoch=epoch, strict=strict)
-    assembly = Assembly(site, front.folder, front.token, hand_written=front.hand_written)
-    staging = project / CACHE / "staging"
-    merged = merge(assembly.outputs(), site_dir, staging=staging, generator=given.generator)
+    with lock(project / CACHE / "build.lock"):  # two builds share the front and the staging folder
+        site = plan_site(given)
+        front = build_front(project, epoch=epoch, strict=strict)
+        assembly = Assembly(site, front.folder, front.token, hand_written=front.hand_written)
+        staging = project / CACHE / "staging"
+        merged = merge(assembly.outputs(), site_dir, staging=staging, generator=given.generator)
     return BuildReport(
         pages=len(site.pages),
         files=merged.files,

@@ -33,12 +33,13 @@ LEVEL_WORDS: dict[Level, LevelWords] = {
     ),
     Level.A3: LevelWords(
         "outside time",
-        "A time authority outside signed that it existed at a stated time.",
-        "Whether other, unlogged runs were made before this one was opened.",
+        "Somebody outside whom the verifier trusts, a witness or a time stamp authority, signed that the log held it "
+        "at a stated time.",
+        "Whether other people were shown another log, and whether unlogged runs were made before this one was opened.",
     ),
     Level.A4: LevelWords(
         "witnessed",
-        "A quorum of witnesses whose keys the runner doesn't hold signed the log's head.",
+        "A quorum of witnesses whom the verifier trusts, with keys that the runner lacks, signed the log's head.",
         "Whether the endpoint returned what it claims, and whether the corpus asks the right questions.",
     ),
 }

@@ -98,7 +98,7 @@ def _manifest(entries: dict[str, object], generator: str) -> bytes:
 
 def _former(target: Path) -> set[str]:
     """Return what the former manifest lists; a folder that we did not build is refused."""
-    if not target.exists() or not any(target.iterdir()):
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return set()
     try:
         listed = json.loads((target / MANIFEST).read_bytes())
@@ -108,7 +108,7 @@ def _former(target: Path) -> set[str]:
             "expected an empty folder or a site built by evalsite, got another folder",
             at=target.name,
             rule="nothing else is overwritten",
-            advice="Name another folder with --site-dir, or empty this one.",
+            advice="Name another folder with --into, or empty this one.",
         ) from exc
     for name in names:
         path = PurePosixPath(name)

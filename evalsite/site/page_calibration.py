@@ -94,11 +94,11 @@ def _controls(view: RunView) -> tuple[Html, Html, Html]:
         )
     ]
     passed = view.run.decision.calibration_passed
-    words = (
-        "Calibration passed: every control was classified as expected."
-        if passed
-        else "Calibration did not pass. That refuses the model gate, whatever the candidate did."
-    )
+    words = {
+        True: "Calibration passed: every control was classified as expected.",
+        False: "Calibration did not pass. That refuses the model gate, whatever the candidate did.",
+        None: "Calibration is neither passed nor failed: controls decide in a live run only.",
+    }[passed]
     summary = join(
         (
             el("p", el("strong", text(words))),

@@ -119,7 +119,8 @@ def _sentence(state: ProfileState) -> str:
     view = state.deciding
     counts = view.counts
     if state.mark is marks.QUALIFIED:
-        return f"All {counts.planned} planned trials passed, and the judge classified every control as expected."
+        every = f"All {counts.planned} planned trials passed, and the judge classified every control as expected."
+        return every + view.left_out
     if state.mark is marks.FIXTURE_ONLY:
         return (
             "Only a deterministic stand-in answered: code and contracts were exercised. "

@@ -87,12 +87,18 @@ def _mode_note(view: RunView) -> Iterator[Html]:
         )
     if view.plan.mode is Mode.REPLAY:
         yield parts.note(
-            "Raw replies that an earlier run recorded were read and decided upon again. No endpoint was asked, "
-            "so this is no new campaign and qualifies nothing.",
+            f"Raw replies that an earlier run recorded were read and decided upon again. {_asked_anew(view)} "
+            "This is no new campaign and qualifies nothing.",
             title="A replay.",
         )
     if not view.run.sealed:
         yield parts.note("The run isn't closed. It can be resumed, and decides nothing until then.", title="Open.")
+
+
+def _asked_anew(view: RunView) -> str:
+    roles = {"candidate": view.plan.candidate, "judge": view.plan.judge}
+    asked = [name for name, role in roles.items() if role is not None and role.identity.endpoint_kind != "replay"]
+    return f"Only the {asked[0]} was asked anew." if asked else "No endpoint was asked."
 
 
 def _meta(name: str, value: Html) -> tuple[Html, ...]:
@@ -103,11 +109,14 @@ def verdict_sentence(view: RunView) -> str:
     """Return the verdict in one sentence, by whose side it was refused."""
     counts = view.counts
     if view.state is marks.QUALIFIED:
-        return f"All {counts.planned} planned trials passed and every control was classified as expected."
+        every = f"All {counts.planned} planned trials passed and every control was classified as expected."
+        return every + view.left_out
     if view.state is marks.FIXTURE_PASSED:
         how = "ended as the corpus expects" if view.plan.protocol is Protocol.BINARY else "have a valid verdict"
-        return f"All {counts.planned} planned trials {how}. No model was asked."
+        return f"All {counts.planned} planned trials {how}. No model was asked.{view.left_out}"
     if view.state is marks.NO_GATE:
+        if view.is_binary:
+            return f"{counts.passed} of {counts.planned} planned trials passed. Nothing is qualified by it."
         return (
             f"{counts.passed} of {counts.planned} planned trials have a verdict of the judge. Nothing is qualified by "
             "it."
@@ -152,7 +161,15 @@ def _judge_failures(view: RunView) -> Html:
             )
         )
     elif calibrated is False and not found:
-        pieces.append(parts.says("The calibration did not pass."))
+        shown = "" if view.plan.control_trials() else " The plan holds no case, so that no control was shown."
+        pieces.append(parts.says(f"The calibration did not pass.{shown}"))
+    elif calibrated is None and view.plan.control_trials():
+        pieces.append(
+            parts.says(
+                "Controls are shown below, one by one. They decide in a live run only: "
+                "calibration is neither passed nor failed."
+            )
+        )
     elif calibrated is None:
         pieces.append(
             parts.says(

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from evalsite.ledger.evidence import Vouched
 from evalsite.schema.checks import Check
 from evalsite.schema.plan import OllamaEndpointSpec, ReplayEndpointSpec, RolePlan
 from evalsite.site import marks, parts
@@ -151,6 +152,13 @@ def _role_facts(role: RolePlan) -> list[tuple[str, Html]]:
     ]
 
 
+def _vouched(vouched: Vouched) -> list[tuple[str, Html]]:
+    """Return who vouches from outside, and since when; nothing if nobody does."""
+    if vouched.at is None:
+        return []
+    return [("Closed in the log by", text(vouched.at)), ("As stated by", parts.foreign(", ".join(vouched.by)))]
+
+
 def record_section(catalogue: Catalogue, view: RunView) -> Html:
     """Return what the verification found, and the files to verify it again."""
     run = view.run
@@ -166,6 +174,7 @@ def record_section(catalogue: Catalogue, view: RunView) -> Html:
                 f"{words.leaves_open[:1].lower()}{words.leaves_open[1:]}"
             ),
         ),
+        *_vouched(run.vouched),
         ("Least level by policy", text(run.minimum_level.value)),
         ("Events", parts.number(run.head.size)),
         ("Root of the tree", parts.full_digest(run.head.root)),

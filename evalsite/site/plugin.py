@@ -134,14 +134,15 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
 
 def _load(config: MkDocsConfig) -> Site:
     from evalsite.campaign.project import load_project  # noqa: PLC0415 - not needed while only stubs are rendered
-    from evalsite.ledger.pins import all_pins  # noqa: PLC0415
+    from evalsite.ledger.pins import all_pins, keystore_folder  # noqa: PLC0415
+    from evalsite.ledger.policy import keystore_policy  # noqa: PLC0415
     from evalsite.site.gather import gather  # noqa: PLC0415
     from evalsite.site.pages import plan_site  # noqa: PLC0415
 
     project = Path(config.config_file_path).parent
     as_of = get_build_datetime().strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        state = load_project(project, pins=all_pins())
+        state = load_project(project, pins=all_pins(), policy=keystore_policy(keystore_folder(), memory=False))
         return plan_site(gather(project, state.trusted_runs(), as_of=as_of))
     except EvalsiteError as exc:
         raise PluginError(str(exc)) from exc

@@ -51,6 +51,12 @@ class RunView:
         """Return the cases of the corpus as it was when the run was planned."""
         return {case.id: case for case in self.run.snapshot.corpus.cases}
 
+    @property
+    def left_out(self) -> str:
+        """Return a sentence on cases of the corpus that the campaign did not plan; empty when all were."""
+        of, planned = len(self.cases), len(self.planned)
+        return f" Only {planned} of the corpus's {of} cases were planned." if planned < of else ""
+
     @cached_property
     def planned(self) -> dict[str, PlannedCase]:
         """Return the planned cases by id, in the plan's order."""

@@ -23,3 +23,10 @@ def test_every_command_is_listed_with_its_exit_codes(repository: Path) -> None:
 
 def test_the_help_texts_are_those_of_the_commands() -> None:
     assert blocks_on_page() == helps(), "make golden writes them anew"
+
+
+def test_every_variable_of_the_page_is_read_by_the_code(repository: Path) -> None:
+    page = (repository / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    code = "".join(path.read_text(encoding="utf-8") for path in (repository / "evalsite").rglob("*.py"))
+    named = set(re.findall(r"^\| `(EVALSITE_[A-Z_]+)`", page, flags=re.MULTILINE))
+    assert named <= set(re.findall(r"EVALSITE_[A-Z_]+", code))

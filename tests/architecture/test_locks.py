@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LOCKS = ("main", "dev", "live")
+LOCKS = ("main", "dev", "live", "foreign")
 
 
 def _entries(root: Path, name: str) -> dict[str, list[str]]:
@@ -36,12 +36,13 @@ def test_what_is_declared_is_pinned(repository: Path) -> None:
     project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = _names(project["dependencies"])
     assert declared <= _entries(repository, "main").keys()
-    for name in ("dev", "live"):
+    for name in ("dev", "live", "foreign"):
         stated = (repository / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
         assert _names(stated) <= _entries(repository, name).keys()
 
 
 def test_the_files_agree_where_they_meet(repository: Path) -> None:
-    main, dev, live = (_entries(repository, name) for name in LOCKS)
+    main, dev, *others = (_entries(repository, name) for name in LOCKS)
     assert {name: dev.get(name) for name in main} == main
-    assert {name: versions for name, versions in live.items() if name in dev and dev[name] != versions} == {}
+    for other in others:
+        assert {name: versions for name, versions in other.items() if name in dev and dev[name] != versions} == {}

@@ -59,7 +59,8 @@ def fields_on_page(section):
     [
         *(entries.RunOpened, entries.TrialStarted, entries.CallRecorded, entries.TrialEnded, entries.RunInterrupted),
         *(entries.RunResumed, entries.RunClosed, entries.Call, entries.Usage, entries.Totals, entries.Keyring, KeyRole),
-        *(entries.LedgerOpened, entries.KeysPublished, entries.RunOpenedLogged, entries.RunClosedLogged),
+        *(entries.LedgerOpened, entries.KeysPublished, entries.KeysRevoked),
+        *(entries.RunOpenedLogged, entries.RunClosedLogged),
         *(outcome.Trial, outcome.Result, plan.Plan),
     ],
 )

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live mode through the command line, on a server without a model: calibration, death, replay (R41, R53, R66-R68)."""
 
+import asyncio
 import json
 
 import pytest
 from support.cli import new_project
 from support.fake_ollama import FakeOllama, Fault
+from support.showcase import words_of
 
+from evalsite.cli.progress import PlainWatcher
 from evalsite.corpus.load import load_corpus
 
 YES = '{"required_behavior_met":true,"forbidden_behavior_absent":true,"explanation":"Fine."}'
@@ -132,6 +135,48 @@ def test_a_past_run_is_judged_again_from_its_recorded_replies(project, corpus):
     project.ok("verify", "again")
 
 
+def test_a_replay_that_is_resumed_goes_on_with_the_next_recorded_reply(project, corpus, monkeypatch):
+    """Repetitions share a prompt: the third must not get the first one's reply after a stop."""
+    told = iter(["first", "second", "third"])
+
+    def answer(prompt):
+        if "answer" in json.loads(prompt):
+            return good_answers(corpus)(prompt)
+        return json.dumps({"action": "clarify", "response": next(told), "refused": False})
+
+    with FakeOllama(answer=answer) as server:
+        role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
+        role["sampling"] = {"context_tokens": 32768}
+        path = project.campaign("thrice", candidate=role, judge=role, cases=["MISSING"], repetitions=3)
+        project.ok("run", path, "--run-id", "thrice")
+    role = {"endpoint": {"kind": "replay", "run": "thrice"}}
+    path = project.campaign("stopped", candidate=role, judge=role, cases=["MISSING"], repetitions=3)
+    step = PlainWatcher.step
+
+    def stop_after_two_repetitions(watcher, done):
+        step(watcher, done)
+        if done.done == 4:  # two controls, two repetitions
+            asyncio.current_task().cancel("SIGTERM")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlainWatcher, "step", stop_after_two_repetitions)
+        assert project.evalsite("run", path, "--run-id", "stopped").code == 130
+    project.ok("run", path, "--resume", "stopped")
+    assert replies_of(project, "stopped", "candidate") == replies_of(project, "thrice", "candidate")
+    assert replies_of(project, "stopped", "judge") == replies_of(project, "thrice", "judge")
+    project.ok("verify", "stopped")
+
+
+def replies_of(project, run_id, role):
+    """Return the digest of the reply that each trial of a run ended with."""
+    text = (project.root / "runs" / run_id / "events" / "000.jsonl").read_text(encoding="utf-8")
+    events = [json.loads(line) for line in text.splitlines()]
+    ended = [event[f"{role}_call"] for event in events if event["type"] == "trial.ended"]
+    calls = [events[seq]["call"]["reply"] for seq in ended if seq is not None]
+    folder = project.root / "runs" / run_id / "blobs"
+    return [(folder / digest[7:9] / digest[7:]).read_bytes().split(b"\n", 2)[2] for digest in calls]
+
+
 def test_another_judge_of_the_same_server_is_recorded_as_such(project, corpus):
     """R38: --judge-model changes the judge's name only; an unknown one is exit 7 before anything is written."""
     with FakeOllama(answer=good_answers(corpus)) as server:
@@ -163,3 +208,56 @@ def test_the_evidence_protocol_live_opens_no_gate_and_counts_null_apart(project)
     assert facts["by_status"] == {"CannotJudge": 1, "ContractError": 1, "Judged": 1}
     assert facts["exit_code"] == 5
     assert {reason["side"] for reason in facts["reasons"]} == {"judge"}
+
+
+def test_a_replay_says_of_its_controls_what_is_true(project, corpus):
+    """R54: controls were shown again, and calibration is null: neither absent nor failed."""
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        live = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
+        live["sampling"] = {"context_tokens": 32768}
+        run(project, "before", server, cases=["TONE"])
+        replay = {"endpoint": {"kind": "replay", "run": "before"}}
+        for name, judge in (("read-again", replay), ("judged-again", live)):
+            path = project.campaign(name, candidate=replay, judge=judge, cases=["TONE"], repetitions=1)
+            project.ok("run", path, "--run-id", name)
+    project.ok("build")
+    for name in ("read-again", "judged-again"):
+        assert "calibration        not decided" in project.evalsite("gate", name).out
+        run_page = words_of(project.root / "site" / "runs" / name / "index.html")
+        calibration = words_of(project.root / "site" / "runs" / name / "calibration.html")
+        assert "No control was shown" not in run_page
+        assert "1 of 1 planned trials passed" in run_page
+        assert ("No endpoint was asked." in run_page) == (name == "read-again")
+        assert ("Only the judge was asked anew." in run_page) == (name == "judged-again")
+        assert "Calibration is neither passed nor failed" in calibration
+        assert "did not pass" not in calibration
+
+
+def test_an_empty_live_campaign_does_not_call_the_judge_wrong(project):
+    """R51, R54: false, because nothing was shown; not because a control failed."""
+    with FakeOllama() as server:
+        facts = run(project, "nothing", server, cases=[])
+    assert (facts["model_gate"], facts["calibration_passed"]) == ("refused", False)
+    gate = project.evalsite("gate", "nothing").out
+    assert "no control was shown" in gate
+    assert "FAILED" not in gate
+
+
+def test_a_campaign_over_a_part_of_the_corpus_says_so_wherever_it_says_qualified(tmp_path, corpus):
+    part = new_project(tmp_path)
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        facts = run(part, "part", server, cases=["MISSING"])
+    assert facts["model_gate"] == "passed"
+    assert "cases              1 of 8 of the corpus" in part.ok("gate", "part").out
+    part.ok("build")
+    for address in ("index.html", "runs/part/index.html"):
+        assert "Only 1 of the corpus's 8 cases were planned." in words_of(part.root / "site" / address)
+
+
+def test_a_fixture_run_is_not_replayed(project):
+    """Its answers come from the corpus; what it recorded shows nothing that could be judged again."""
+    project.ok("run", project.campaign("stand-in", cases=["TONE"]), "--run-id", "stand-in")
+    role = {"endpoint": {"kind": "replay", "run": "stand-in"}}
+    refused = project.evalsite("run", project.campaign("again-fixture", candidate=role, judge=role))
+    assert refused.code == 2
+    assert "is a fixture run" in refused.err

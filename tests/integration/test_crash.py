@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -77,6 +78,26 @@ def test_interrupt_is_exit_130_recorded_and_resumable(project, number):
     check_whole(project, "stopped")
     attempts = [event["attempt"] for event in events(project, "stopped") if event["type"] == "trial.ended"]
     assert max(attempts) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_before_the_first_case_is_exit_130_and_writes_nothing(project, number):
+    environment = os.environ | {"EVALSITE_KEYS": str(project.keystore)}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        host = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        role = {"endpoint": {"kind": "ollama", "host": host, "model_name": "stub:latest"}}
+        command = [sys.executable, "-m", "evalsite", "run", project.campaign("silent", candidate=role, judge=role)]
+        with subprocess.Popen(
+            [*command, "--run-id", "silent"], cwd=project.root, env=environment, stderr=subprocess.PIPE
+        ) as process:
+            connection, _ = silent.accept()  # the server is being asked what it is, and says nothing
+            process.send_signal(number)
+            _, told = process.communicate(timeout=60)
+            connection.close()
+    assert (process.returncode, number.name.encode() in told) == (130, True), told
+    assert b"Traceback" not in told
+    assert not (project.root / "runs" / "silent").exists()
 
 
 def test_a_torn_line_is_quarantined_and_told(project):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import sites
+from support.cli import new_project
 from support.trusted import Scene, make_trusted_run
 
 from evalsite.errors import InputError
@@ -22,6 +23,7 @@ from evalsite.site.model import Kind, SiteInput
 from evalsite.site.output import Assembly
 from evalsite.site.pages import plan_site
 from evalsite.site.shell import STUB_FOLDER, slot, stub_output, values_of
+from evalsite.storage import lock
 
 EPOCH = 1_764_590_400
 CONFIG = """\
@@ -250,3 +252,11 @@ def test_a_stamped_page_is_what_the_theme_would_have_made_of_it(project, tmp_pat
     subprocess.run(command, check=True, env=environment, capture_output=True)
     themed = (tmp_path / "out" / stub_output(kind)).read_text()
     assert assembly.stamp(page) == with_policy(themed, at="theme")
+
+
+def test_a_second_build_at_the_same_time_is_told_so(tmp_path):
+    made = new_project(tmp_path)
+    with lock(made.root / ".evalsite" / "build.lock"):
+        refused = made.evalsite("build")
+    assert refused.code == 2
+    made.ok("build")

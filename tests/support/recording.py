@@ -27,6 +27,7 @@ class MemoryRecorder:
         self.events: list[Event] = []
         self.blobs: dict[str, bytes] = {}
         self.checkpoints = 0
+        self.syncs = 0
         self.seals = 0
 
     def put_blob(self, raw):
@@ -45,6 +46,9 @@ class MemoryRecorder:
         }
         self.events.append(EVENT.validate_json(canonical_bytes({**frame, **body})))
         return len(self.events) - 1
+
+    def sync(self):
+        self.syncs += 1
 
     def checkpoint(self):
         self.checkpoints += 1

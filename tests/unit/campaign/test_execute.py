@@ -176,3 +176,19 @@ def test_resumed_run_ends_every_trial_once_with_the_attempts_visible(support):
     assert len(started) == 17
     assert max(event.attempt for event in work.recorder.of(TrialEnded)) == 2
     assert {event.call.attempt for event in work.recorder.of(CallRecorded)} == {1, 2}
+
+
+def test_events_are_synced_while_an_endpoint_takes_its_time(support, monkeypatch):
+    """What stands in the record waits for the disk for a bounded time, however long a call takes."""
+    monkeypatch.setattr("evalsite.campaign.execute.SYNC_EVERY_S", 0.001)
+    candidate = good_candidate(support)
+    answer = candidate.ask
+
+    async def slow(ask):
+        await asyncio.sleep(0.01)
+        return await answer(ask)
+
+    candidate.ask = slow
+    work = execute(support, mode=Mode.FIXTURE, candidate=candidate)
+    assert work.recorder.syncs > 0
+    assert work.recorder.seals == 1

@@ -25,7 +25,7 @@ from support.ledgers import (
 from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.errors import InputError, IntegrityError
-from evalsite.ledger import lines, runwriter, steps, writer
+from evalsite.ledger import lines, linewalk, runwriter, writer
 from evalsite.ledger.authentic import checks_hold, read_blob
 from evalsite.ledger.checkpoint import Checkpoint, sign_checkpoint
 from evalsite.ledger.lines import LineLog, read_segments, segment_files, tail_of
@@ -157,7 +157,7 @@ class TestRuns:
         assert {code for code, _ in codes} >= {"lines.file"}
 
     def test_a_broken_link_between_two_segments_names_both(self, sealed, monkeypatch):
-        for module in (steps, lines):
+        for module in (linewalk, lines):
             monkeypatch.setattr(module, "SEGMENT_LINES", 2)
         events = (sealed / EVENTS).read_bytes().splitlines(keepends=True)
         prev = json.loads(events[2])["prev"].encode()

@@ -9,9 +9,11 @@ from evalsite.errors import IntegrityError
 from evalsite.ledger.merkle import (
     EMPTY_ROOT,
     Frontier,
+    Leaves,
     consistency_proof,
     inclusion_proof,
     leaf_hash,
+    leaf_hashes,
     node_hash,
     tree_root,
     verify_consistency,
@@ -108,3 +110,30 @@ def test_consistency_from_nothing_to_nothing_and_backwards_is_refused():
         verify_consistency([bytes(32)], old_size=5, new_size=5, **heads)
     with pytest.raises(IntegrityError, match="found none"):
         verify_consistency([], old_size=3, new_size=5, **heads)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 13])
+def test_a_tree_grown_in_pieces_is_the_tree_grown_leaf_by_leaf(step):
+    leaves = [leaf_hash(bytes([number])) for number in range(70)]
+    pieces, single = Frontier(), Frontier()
+    for first in range(0, len(leaves), step):
+        pieces.extend(leaves[first : first + step])
+        for leaf in leaves[first : first + step]:
+            single.append(leaf)
+        assert (pieces.size, pieces.root()) == (single.size, single.root())
+        assert tree_root(leaves[: first + step]) == single.root()
+    pieces.append(LEAVES[0])
+    single.append(LEAVES[0])
+    assert pieces.root() == single.root()
+
+
+def test_leaves_in_one_piece_of_memory_are_a_sequence_like_any_other():
+    leaves = Leaves(LEAVES[:4])
+    leaves.extend(LEAVES[4:])
+    assert len(leaves) == len(LEAVES)
+    assert list(leaves) == LEAVES
+    assert (leaves[0], leaves[-1], leaves[2:5]) == (LEAVES[0], LEAVES[-1], tuple(LEAVES[2:5]))
+    with pytest.raises(IndexError):
+        leaves[len(LEAVES)]
+    assert inclusion_proof(leaves, 5) == inclusion_proof(LEAVES, 5)
+    assert leaf_hashes([b"a", b"b"]) == [leaf_hash(b"a"), leaf_hash(b"b")]

@@ -151,3 +151,16 @@ def test_labels_of_trials_are_readable() -> None:
     assert [trial.label() for trial in plan.case_trials()][-1] == "B #2"
     assert [trial.label() for trial in plan.control_trials()][-1] == "B negative"
     assert make_plan(protocol="graded").case_trials()[0].label() == "A faithfulness #1"
+
+
+@pytest.mark.parametrize(
+    "host", ["http://127.0.0.1:99999", "http://[::1", "http://::1", "http://a:1:2", "http://a:", "http://[1.2.3:4:5]"]
+)
+def test_what_is_no_address_is_refused_before_anything_is_asked(host: str) -> None:
+    with pytest.raises(InputError):
+        OllamaEndpointSpec.from_value({"kind": "ollama", "host": host, "model_name": "stub"})
+
+
+@pytest.mark.parametrize("host", ["http://127.0.0.1:11434", "https://ollama.example/", "http://[::1]:11434"])
+def test_an_address_is_taken(host: str) -> None:
+    assert OllamaEndpointSpec.from_value({"kind": "ollama", "host": host, "model_name": "stub"}).host == host

@@ -208,6 +208,40 @@ class TestListing:
         assert list_tree(tmp_path).leftovers == ()
 
 
+class TestSync:
+    def test_what_was_appended_without_waiting_is_waited_for_once(self, tmp_path, monkeypatch):
+        waits = []
+        monkeypatch.setattr(os, "fdatasync", waits.append)
+        appender = Appender(tmp_path / "file", new=True)
+        appender.append(b"a", wait=False)
+        appender.append(b"b", wait=False)
+        assert waits == []
+        appender.sync()
+        appender.sync()
+        assert len(waits) == 1
+        appender.append(b"c")
+        appender.sync()
+        assert len(waits) == 2
+        appender.close()
+        assert (tmp_path / "file").read_bytes() == b"abc"
+
+    def test_after_a_refusal_nobody_can_tell_and_nothing_is_written_any_more(self, tmp_path, monkeypatch):
+        def refuse(handle):
+            raise OSError(5, "Input/output error")
+
+        appender = Appender(tmp_path / "file", new=True)
+        appender.append(b"a", wait=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdatasync", refuse)
+            with pytest.raises(UndecidedError, match="Input/output error"):
+                appender.sync()
+        with pytest.raises(UndecidedError, match="for good"):
+            appender.sync()
+        with pytest.raises(UndecidedError, match="for good"):
+            appender.append(b"b")
+        appender.close()
+
+
 class TestAppender:
     def test_appends_pieces_and_knows_its_length(self, tmp_path):
         appender = Appender(tmp_path / "file", new=True)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own vectors: this implementation and the independent verifier accept exactly the valid cases."""
+
+import base64
+import importlib.util
+import json
+
+import pytest
+from support.own_vectors import FOLDER, build
+
+from evalsite.canonical.digest import digest_bytes
+from evalsite.canonical.jcs import canonical_bytes
+from evalsite.canonical.strictjson import parse_json
+from evalsite.errors import EvalsiteError, InputError, IntegrityError
+from evalsite.ledger.blob import unpack_blob
+from evalsite.ledger.checkpoint import open_checkpoint
+from evalsite.ledger.dsse import parse_envelope, verify_envelope
+from evalsite.ledger.ed25519 import public_pem
+from evalsite.ledger.merkle import (
+    consistency_proof,
+    inclusion_proof,
+    leaf_hash,
+    node_hash,
+    tree_root,
+    verify_consistency,
+    verify_inclusion,
+)
+from evalsite.ledger.note import parse_note_key
+from evalsite.ledger.tlogproof import parse_proof
+from evalsite.ledger.trust import open_keyring
+
+raw = base64.b64decode
+
+
+def cases(name):
+    """Return the cases of a file as it stands."""
+    found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    assert found["format"] == "evalsite/vectors/v1"
+    return [pytest.param(case, id=case["name"]) for case in found["cases"]]
+
+
+@pytest.fixture(scope="module")
+def stranger(repository):
+    """The independent verifier as a module."""
+    spec = importlib.util.spec_from_file_location("stranger", repository / "examples" / "verify_without_evalsite.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def expect(case, read):
+    """Call ``read`` and expect what the case says; return what it gave."""
+    if case["valid"]:
+        return read()
+    with pytest.raises(EvalsiteError):
+        read()
+    return None
+
+
+def test_the_files_are_what_this_version_makes():
+    assert {name: (FOLDER / name).read_text(encoding="utf-8") for name in build()} == build()
+    assert {path.name for path in FOLDER.iterdir()} == set(build())
+
+
+def read_json(data):
+    value = parse_json(data, max_bytes=1 << 20)
+    if canonical_bytes(value) != data:
+        raise InputError("not canonical")
+    return value
+
+
+@pytest.mark.parametrize("case", cases("json"))
+def test_json(case, stranger):
+    expect(case, lambda: read_json(raw(case["bytes"])))
+    if case["valid"]:
+        assert stranger.parse(raw(case["bytes"])) == read_json(raw(case["bytes"]))
+    else:
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever is wrong with it
+            stranger.parse(raw(case["bytes"]))
+
+
+@pytest.mark.parametrize("case", cases("tree"))
+def test_tree(case, stranger):
+    if "node" in case:
+        assert node_hash(raw(case["left"]), raw(case["right"])) == raw(case["node"])
+        return
+    leaves, root = [leaf_hash(raw(line)) for line in case["lines"]], raw(case["root"])
+    assert leaves == [raw(leaf) for leaf in case["leaves"]]
+    assert tree_root(leaves) == stranger.root(leaves) == root
+    for index, path in enumerate(case["inclusion"]):
+        hashes = [raw(item) for item in path]
+        assert hashes == list(inclusion_proof(leaves, index)) == stranger.audit_path(index, leaves)
+        verify_inclusion(leaves[index], hashes, index=index, size=len(leaves), root=root)
+    for old, path in enumerate(case["consistency"], 1):
+        hashes, before = [raw(item) for item in path], tree_root(leaves[:old])
+        assert hashes == list(consistency_proof(leaves, old))
+        verify_consistency(hashes, old_size=old, old_root=before, new_size=len(leaves), new_root=root)
+
+
+@pytest.mark.parametrize("case", cases("note"))
+def test_note(case):
+    key = parse_note_key(case["key"])
+    found = expect(case, lambda: open_checkpoint(raw(case["note"]), origin=case["origin"], key=key))
+    if found:
+        assert (found.size, found.root) == (case["size"], raw(case["root"]))
+
+
+@pytest.mark.parametrize("case", cases("proof"))
+def test_proof(case):
+    def read():
+        proof = parse_proof(raw(case["proof"]))
+        head = open_checkpoint(proof.note, origin=case["origin"], key=parse_note_key(case["key"]))
+        leaf = leaf_hash(raw(case["line"]))
+        verify_inclusion(leaf, proof.hashes, index=proof.index, size=head.size, root=head.root)
+        return proof
+
+    found = expect(case, read)
+    if found:
+        assert found.index == case["index"]
+        assert found.to_bytes() == raw(case["proof"])
+
+
+@pytest.mark.parametrize("case", cases("envelope"))
+def test_envelope(case, stranger):
+    keys = {case["key_id"]: raw(case["key"])}
+
+    def read():
+        envelope = parse_envelope(raw(case["envelope"]))
+        verify_envelope(envelope, payload_type=case["type"], keys=keys)
+        return envelope
+
+    found = expect(case, read)
+    if found:
+        assert found.payload == raw(case["payload"])
+        assert stranger.unsealed(raw(case["envelope"]), case["type"], keys) == (found.payload, {case["key_id"]})
+    else:
+        with pytest.raises((ValueError, LookupError, stranger.InvalidSignature)):
+            stranger.unsealed(raw(case["envelope"]), case["type"], keys)
+
+
+@pytest.mark.parametrize("case", cases("blob"))
+def test_blob(case):
+    def read():
+        data = raw(case["file"])
+        if digest_bytes(data) != case["digest"]:
+            raise IntegrityError("another digest")
+        return unpack_blob(data)
+
+    found = expect(case, read)
+    if found is not None:
+        assert found == raw(case["raw"])
+
+
+@pytest.mark.parametrize("case", cases("keyring"))
+def test_keyring(case):
+    found = expect(case, lambda: open_keyring(raw(case["envelope"]), ledger=case["ledger"], previous=None))
+    if found:
+        root = raw(json.loads(parse_envelope(raw(case["envelope"])).payload)["root_public_key"])
+        assert (found.root_fingerprint, found.log_key.to_text()) == (case["fingerprint"], case["log_vkey"])
+        assert public_pem(root).decode() == case["root_pem"]
