@@ -68,6 +68,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 LOG_ENTRIES: dict[str, dict[str, Any]] = {
     "ledger.opened": {"root_fingerprint": DIGEST},
     "keys.published": {"version": 1, "envelope": DIGEST},
+    "keys.revoked": {"key_id": DIGEST, "reason": "lost"},
     "run.opened": {"run": "r", "opened_leaf": DIGEST, "plan_digest": DIGEST},
     "run.closed": {"run": "r", "size": 7, "root": DIGEST, "statement": DIGEST},
 }
