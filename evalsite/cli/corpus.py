@@ -14,7 +14,8 @@ from evalsite.corpus.lint import check_corpus
 from evalsite.corpus.load import LoadedCorpus, campaign_files, load_campaign, load_corpus
 from evalsite.corpus.schemas import DIALECT, schemas
 from evalsite.errors import InputError
-from evalsite.schema.base import Severity
+from evalsite.retention.policy import check_policy, load_policy
+from evalsite.schema.base import Finding, Severity
 from evalsite.schema.corpus import BinaryCase
 from evalsite.schema.outcome import Trial, TrialKind
 
@@ -28,13 +29,13 @@ def corpus() -> None:
 @click.argument("names", nargs=-1)
 @json_option
 def check(names: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - click hands flags over by name
-    """Check corpora and their campaigns; all of the project's when none is named."""
+    """Check corpora, their campaigns and policies; all of the project's when none is named."""
     folders = [_folder(name) for name in names] if names else _all_folders()
     findings, rows = [], []
     for folder in folders:
         loaded = load_corpus(folder)
         campaigns = [load_campaign(path) for path in campaign_files(folder)]
-        found = check_corpus(loaded)
+        found = [*check_corpus(loaded), *_policy_findings(folder, loaded)]
         findings.extend(found)
         rows.append(
             (loaded.corpus.name, loaded.corpus.protocol.value, len(loaded.corpus.cases), len(campaigns), len(found))
@@ -116,6 +117,11 @@ def schema(kind: str | None) -> None:
     if kind not in known:
         raise InputError(f"expected one of {', '.join(known)}, got {kind!a}", at="KIND")
     output.say_json(known[kind])
+
+
+def _policy_findings(folder: Path, loaded: LoadedCorpus) -> list[Finding]:
+    policy = folder / "policy.yaml"
+    return check_policy(load_policy(policy), corpus_class=loaded.corpus.data_class) if policy.exists() else []
 
 
 def _prompt_digest(loaded: LoadedCorpus, case_id: str) -> str | None:

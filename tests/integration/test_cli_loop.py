@@ -252,3 +252,13 @@ def test_an_empty_name_starts_no_run(project, option):
     refused = project.evalsite("run", FIXTURE, option, "")
     assert (refused.code, option in refused.err) == (2, True)
     assert sorted(path.name for path in (project.root / "runs").iterdir()) == before
+
+
+def test_corpus_check_reads_the_policy_as_the_build_does(tmp_path):
+    made = new_project(tmp_path)
+    made.ok("corpus", "check")
+    policy = made.root / "corpora" / "support-behaviors-v1" / "policy.yaml"
+    policy.write_bytes(policy.read_bytes() + b"extra: 1\n")
+    refused = made.evalsite("corpus", "check")
+    assert refused.code == 2
+    assert "policy.yaml" in refused.err
