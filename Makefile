@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-offline foreign coverage check fix site golden lock live live-smoke clean
+.PHONY: help venv demo test test-offline foreign oracles coverage check fix site golden lock live live-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,11 @@ foreign: venv ## verifiers that are not ours accept what we write: a line each
 		echo "not installed: the packages of requirements/foreign.txt" >&2
 	@$(BIN)/python -m pytest tests/foreign --quiet $(ARGS)
 
+oracles: venv ## statistics that others compute are compared with ours
+	@$(PIP) install --require-hashes --requirement requirements/oracles.txt || \
+		echo "not installed: the packages of requirements/oracles.txt" >&2
+	@$(BIN)/python -m pytest tests/oracles --quiet $(ARGS)
+
 coverage: venv ## all tests with branch coverage
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
 
@@ -82,6 +87,8 @@ lock: venv ## compile the lock files anew; UPGRADE=1 takes newer versions, none 
 		--output-file requirements/live.txt
 	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/foreign.in --constraint requirements/dev.txt \
 		--output-file requirements/foreign.txt
+	@$(LOCK) $(if $(UPGRADE),--upgrade) requirements/oracles.in --constraint requirements/dev.txt \
+		--output-file requirements/oracles.txt
 
 # The inference engine is no part of the environment until somebody asks for it.
 ENGINE = $(PIP) install --require-hashes --requirement requirements/live.txt

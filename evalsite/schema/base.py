@@ -3,7 +3,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -42,6 +42,18 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_TEXT
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 #: A count; as large as signed bytes can hold (RFC 7493).
 Count = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
+
+
+_T = TypeVar("_T")
+
+
+def _is_null(value: object) -> bool:
+    return value is None
+
+
+#: A field that a format got after its first signed bytes: absent when null, so that older bytes and
+#: fingerprints stay as they are. Declared as ``name: Later[int] = None``.
+Later = Annotated[_T | None, Field(exclude_if=_is_null)]
 
 
 class StrictModel(BaseModel):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LOCKS = ("main", "dev", "live", "foreign")
+LOCKS = ("main", "dev", "live", "foreign", "oracles")
 
 
 def _entries(root: Path, name: str) -> dict[str, list[str]]:
@@ -36,7 +36,7 @@ def test_what_is_declared_is_pinned(repository: Path) -> None:
     project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = _names(project["dependencies"])
     assert declared <= _entries(repository, "main").keys()
-    for name in ("dev", "live", "foreign"):
+    for name in ("dev", "live", "foreign", "oracles"):
         stated = (repository / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
         assert _names(stated) <= _entries(repository, name).keys()
 
