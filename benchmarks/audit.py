@@ -29,6 +29,7 @@ from synthetic import LEDGER, MIN_RECORDS, NOW, RUN, fixed_key, make_plan, make_
 
 from evalsite.canonical.strictjson import parse_json
 from evalsite.ledger.founding import found_ledger
+from evalsite.ledger.runcheck import How
 from evalsite.ledger.runwriter import RunWriter
 from evalsite.ledger.verify import verify_run
 from evalsite.ledger.writer import open_ledger
@@ -71,7 +72,7 @@ def floor(project: Path, way: str) -> None:
 
 def verify(project: Path, *, fast: bool, workers: int) -> None:
     """Verify the run and insist that it holds."""
-    report = verify_run(project, RUN, pins={}, fast=fast, workers=workers)
+    report = verify_run(project, RUN, pins={}, how=How(fast=fast, workers=workers))
     findings = [finding for check in report.checks for finding in check.findings]
     if findings or not report.holds(Area.INTEGRITY) or (report.run is None) != fast:
         message = f"the synthetic run does not verify: {findings[:3]}"

@@ -6,6 +6,8 @@ worth nothing as evidence. Lines come from templates; hashes, links, checkpoints
 """
 
 import hashlib
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +51,8 @@ NOTE_EVERY = 32
 MIN_RECORDS = 32
 _ZERO = "sha256:" + "0" * 64
 _PREV = "sha256:" + "f" * 64
+_PREV_FIELD = re.compile(rb'"prev":"[^"]*"')
+_INDEX_FIELD = re.compile(rb'("(?:seq|candidate_call|judge_call)":)([0-9]+)')
 _SEQ, _CANDIDATE, _JUDGE, _REPETITION = 7_000_001, 7_000_002, 7_000_003, 97
 _RESULT = {
     "status": "Passed",
@@ -179,23 +183,74 @@ def make_run(project: Path, keystore: Path, records: int) -> int:
     log = _open_log(project, load_key(keystore, LEDGER, "log"))
     run = _Run(project, load_key(keystore, LEDGER, "log"))
     shape = shape_of(records)
-    plan = make_plan(shape, run.put_blob(b'{"corpus":"bench"}'))
-    opened_line = _frame({"type": "run.opened", "ledger": LEDGER, "plan": plan.plain()}, 0, None)
-    opened = parse_line(opened_line, EVENT, MAX_EVENT_BYTES)
+    opened = _open(run, log, make_plan(shape, run.put_blob(b'{"corpus":"bench"}')))
+    for line in _trials(run, shape):
+        run.add(line)
+    _close(run, log, opened, _closing(shape), keystore)
+    return sum(path.stat().st_size for path in (run.folder / EVENTS).iterdir())
+
+
+def _open(run: _Run, log: LogWriter, plan: Plan) -> RunOpened:
+    line = _frame({"type": "run.opened", "ledger": LEDGER, "plan": plan.plain()}, 0, None)
+    opened = parse_line(line, EVENT, MAX_EVENT_BYTES)
     if not isinstance(opened, RunOpened):
         raise TypeError
-    run.add(opened_line, sign=records == 1)
+    run.add(line)
     logged = {"run": RUN, "opened_leaf": digest_of_leaf(run.first), "plan_digest": plan_digest(opened)}
     log.append("run.opened", logged, now=NOW)
     log.sign()
     (run.folder / PROOF_OPENED).write_bytes(log.proof(2))
-    for line in _trials(run, shape):
-        run.add(line)
-    closed_line = _frame({"type": "run.closed", **_closing(shape)}, run.frontier.size, run.prev.decode())
+    return opened
+
+
+def _close(run: _Run, log: LogWriter, opened: RunOpened, closing: dict[str, Any], keystore: Path) -> None:
+    closed_line = _frame({"type": "run.closed", **closing}, run.frontier.size, run.prev.decode())
     run.add(closed_line, sign=True)
     (run.folder / CHECKPOINT).write_bytes(run.note)
     _seal(run, log, opened, closed_line, load_key(keystore, LEDGER, "runner"))
-    return sum(path.stat().st_size for path in (run.folder / EVENTS).iterdir())
+
+
+def repeat_run(source: Path, project: Path, keystore: Path, repetitions: int) -> int:
+    """Write a recorded run of one repetition again, with many: whatever follows from it still follows.
+
+    Args:
+        source: Folder of a sealed run of one repetition, without controls or interruptions.
+        project: The new project; it must not exist.
+        keystore: Where its keys go.
+        repetitions: How many the new run has.
+
+    Returns:
+        How many events the new run has.
+    """
+    project.mkdir()
+    found_ledger(project, keystore, LEDGER, now=NOW, make_key=fixed_key)
+    log = _open_log(project, load_key(keystore, LEDGER, "log"))
+    run = _Run(project, load_key(keystore, LEDGER, "log"))
+    shutil.copytree(source / "blobs", run.folder / "blobs")
+    lines = [line for path in sorted((source / EVENTS).iterdir()) for line in path.read_bytes().splitlines()]
+    first, last = (parse_line(line, EVENT, MAX_EVENT_BYTES) for line in (lines[0], lines[-1]))
+    if not isinstance(first, RunOpened) or not isinstance(last, RunClosed):
+        raise TypeError
+    opened = _open(run, log, first.plan.model_copy(update={"repetitions": repetitions}))
+    old = f'"run":"{first.run}"'.encode()
+    middle = [line.replace(old, b'"run":"%b"' % RUN.encode()) for line in lines[1:-1]]
+    for repetition in range(repetitions):
+        for line in middle:
+            run.add(_moved(line, repetition, repetition * len(middle), run.prev))
+    totals = last.totals.plain()
+    for name in ("planned", "ended", "attempts"):
+        totals[name] *= repetitions
+    for counts in (totals["by_status"], totals["calls_by_role"]):
+        counts.update({name: count * repetitions for name, count in counts.items()})
+    _close(run, log, opened, {"complete": True, "totals": totals}, keystore)
+    return run.frontier.size
+
+
+def _moved(line: bytes, repetition: int, further: int, prev: bytes) -> bytes:
+    """Return a line of the first repetition as one of another."""
+    line = _PREV_FIELD.sub(b'"prev":"%b"' % prev, line)
+    line = _INDEX_FIELD.sub(lambda found: b"%b%d" % (found[1], int(found[2]) + further), line)
+    return line.replace(b'"repetition":1', b'"repetition":%d' % (repetition + 1))
 
 
 def _open_log(project: Path, signer: Signer) -> LogWriter:

@@ -17,6 +17,7 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -128,6 +129,17 @@ def remove(path: Path) -> None:
         os.fsync(folder)
 
 
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all that stands below it, and make that last; no link is followed.
+
+    Raises:
+        UndecidedError: The operating system refused; part of it may stand.
+    """
+    with _writing(path), _open_folder(path.parent) as folder:
+        shutil.rmtree(path)
+        os.fsync(folder)
+
+
 def move(source: Path, target: Path) -> None:
     """Give a file or folder another place on the same file system and make that last.
 
@@ -193,6 +205,20 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
         os.close(handle)
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether ``path`` is a folder; a symbolic link to one is none.
+
+    Raises:
+        UndecidedError: The operating system refused to tell.
+    """
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as exc:
+        raise UndecidedError(f"could not read: {exc.strerror}", at=path.name) from exc
+
+
 def list_tree(root: Path) -> Tree:
     """List what stands under ``root`` without following any link.
 
@@ -202,14 +228,8 @@ def list_tree(root: Path) -> Tree:
         InputError: ``root`` is not a folder (a symbolic link to one is none).
         UndecidedError: The operating system refused to tell.
     """
-    try:
-        status = os.lstat(root)
-    except (FileNotFoundError, NotADirectoryError) as exc:
-        raise InputError("expected a folder, found none", at=root.name) from exc
-    except OSError as exc:
-        raise UndecidedError(f"could not read: {exc.strerror}", at=root.name) from exc
-    if not stat.S_ISDIR(status.st_mode):
-        raise InputError("expected a folder, found something else", at=root.name, rule="lstat")
+    if not is_folder(root):
+        raise InputError("expected a folder, found none or a link or file", at=root.name, rule="lstat")
     lister = _Lister()
     lister.walk(root, "", 0)
     return Tree(
@@ -304,7 +324,7 @@ class Appender:
 
     def truncate(self, size_bytes: int) -> None:
         """Cut the file to ``size_bytes`` and wait until the disk knows."""
-        with _writing_name(self._name):
+        with _writing(self._name):
             os.ftruncate(self._handle, size_bytes)
             os.fsync(self._handle)
         self.size_bytes = size_bytes
@@ -466,16 +486,12 @@ def _open_folder(path: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _writing_name(name: str) -> Iterator[None]:
+def _writing(path: Path | str) -> Iterator[None]:
     try:
         yield
     except EvalsiteError:
         raise
     except FileExistsError as exc:
-        raise InputError("expected no file of this name yet", at=name, rule="create: exclusive") from exc
+        raise InputError("expected no file of this name yet", at=Path(path).name, rule="create: exclusive") from exc
     except OSError as exc:
-        raise UndecidedError(f"could not write: {exc.strerror or exc}", at=name) from exc
-
-
-def _writing(path: Path) -> contextlib.AbstractContextManager[None]:
-    return _writing_name(path.name)
+        raise UndecidedError(f"could not write: {exc.strerror or exc}", at=Path(path).name) from exc

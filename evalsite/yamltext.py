@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML text to plain JSON values, with the line of every field: the one door to ruamel.yaml.
+"""YAML text to plain JSON values, with the line of every field, and back: the one door to ruamel.yaml.
 
 What is read is the JSON part of YAML 1.2 (core schema): mappings with text keys, lists, text,
 integers, booleans and null. Everything else that YAML can say is refused with its line, since it
@@ -8,10 +8,11 @@ lines can expand to gigabytes), merge keys, tags, floats, timestamps, octal-look
 duplicate keys, several documents, directives, byte order marks and encodings other than UTF-8.
 
 The value is built from parser events, one by one, so that a limit stops the reading before
-anything has been expanded. What is kept of the file is its value and its lines; writing YAML is
-not offered.
+anything has been expanded. What is kept of the file is its value and its lines. `write_yaml` writes a value for
+people to read and fill in; reading it gives the same value.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ _TIMESTAMP = re.compile(
     r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?)?"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+#: What YAML does not let stand in quotes (§5.1), or reads as a line break.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 _PART = re.compile(r"\[([0-9]+)\]|\.?([^.\[]+)")
 
 
@@ -126,6 +129,58 @@ def parse_yaml(data: bytes, *, name: str, max_bytes: int) -> YamlDocument:
         # The scanner raises plain Python errors for a few malformed escapes and directives.
         raise InputError("expected YAML, got a malformed file", at=f"{name}:1", rule="YAML 1.2") from exc
     return YamlDocument(name=name, value=builder.value, _lines=builder.lines)
+
+
+def write_yaml(value: Mapping[str, Any]) -> bytes:
+    """Return a mapping as YAML in block style: text in quotes, or as a literal block if it has several lines.
+
+    Args:
+        value: Text keys that need no quotes; lists, mappings, text, integers, booleans and null. No list
+            stands directly in a list.
+    """
+    return "".join(f"{line}\n" for line in _mapping_lines(value, 0)).encode("utf-8")
+
+
+def _mapping_lines(value: Mapping[str, Any], level: int) -> Iterator[str]:
+    pad = "  " * level
+    for key, item in value.items():
+        if isinstance(item, Mapping) and item:
+            yield f"{pad}{key}:"
+            yield from _mapping_lines(item, level + 1)
+        elif isinstance(item, list) and item:
+            yield f"{pad}{key}:"
+            for entry in item:
+                yield from _entry_lines(entry, level + 1)
+        else:
+            yield from _text_lines(f"{pad}{key}: ", item, level + 1)
+
+
+def _entry_lines(entry: object, level: int) -> Iterator[str]:
+    """Yield the lines of one entry of a list; a mapping begins on the line of its hyphen."""
+    pad = "  " * level
+    if isinstance(entry, Mapping) and entry:
+        first, *rest = _mapping_lines(entry, level + 1)
+        yield f"{pad}- {first.lstrip(' ')}"
+        yield from rest
+    else:
+        yield from _text_lines(f"{pad}- ", entry, level + 1)
+
+
+def _text_lines(head: str, value: object, level: int) -> Iterator[str]:
+    if isinstance(value, str) and _literal(value):
+        yield f"{head}|{'' if value.endswith(chr(10)) else '-'}"
+        pad = "  " * level
+        yield from (f"{pad}{line}" if line else "" for line in value.removesuffix("\n").split("\n"))
+    else:
+        text = json.dumps(value, ensure_ascii=False)
+        yield head + _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def _literal(text: str) -> bool:
+    """Return whether a text of several lines can stand as it is, its ends told by the block's header."""
+    lines = text.split("\n")
+    bare = not text.startswith(("\n", " ")) and not text.endswith("\n\n")
+    return len(lines) > 1 and bare and all(line.isprintable() for line in lines)
 
 
 def _decode(data: bytes, name: str, max_bytes: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalsite.campaign.project import inspect_run
+from evalsite.campaign.project import RunState, inspect_alone
 from evalsite.errors import IntegrityError
 from evalsite.ledger.bundle import RULE, STEP_FILES, BundleManifest, check_files, read_manifest
 from evalsite.ledger.disclosure import check_disclosure
@@ -51,16 +51,25 @@ def inspect_bundle(folder: Path, *, pins: Mapping[str, str], policy: Policy = NO
     layout = _check_layout(folder, manifest)
     if not layout.holds:
         return _state(manifest, (files, layout))
-    state = inspect_run(folder, manifest.run, pins=pins, policy=policy)
-    run, others = state.trusted, _other_runs(folder, manifest)
+    state = inspect_alone(folder, manifest.run, pins=pins, policy=policy)
+    level, minimum = state.reached or (None, None)
+    others = _other_runs(folder, manifest)
+    unseen = (f"other runs of this log are not in this bundle: {others}",) if others else ()
     return BundleState(
         manifest=manifest,
         checks=(files, layout, *state.checks),
-        level=None if run is None else run.level,
-        minimum_level=None if run is None else run.minimum_level,
-        vouched=NOBODY if run is None else run.vouched,
-        notes=(f"other runs of this log are not in this bundle: {others}",) if others else (),
+        level=level,
+        minimum_level=minimum,
+        vouched=state.vouched,
+        notes=(*_answers_note(state), *unseen),
     )
+
+
+def _answers_note(state: RunState) -> tuple[str, ...]:
+    answers = None if state.trusted is None else state.trusted.plan.answers
+    if answers is None:
+        return ()
+    return (f"the answers are said to be those of the run {answers.run}, which is not in this bundle to compare with",)
 
 
 def _case(folder: Path, manifest: BundleManifest, files: Check, pins: Mapping[str, str]) -> BundleState:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
 from evalsite.campaign.casebook import CaseBook, Question
-from evalsite.campaign.trials import Answered, Ending, GaveUpError, run_trial
+from evalsite.campaign.trials import Answered, Ending, Expectations, GaveUpError, run_trial
 from evalsite.campaign.trials import Ask as TrialAsk
+from evalsite.endpoint.asked import read_request
 from evalsite.endpoint.base import Ask, Endpoint
 from evalsite.errors import RunInterruptedError
-from evalsite.schema.entries import Call, Event, RunClosed, TrialEnded, TrialStarted
+from evalsite.schema.entries import Call, Event, Framing, RunClosed, TrialEnded, TrialStarted
 from evalsite.schema.outcome import Role, Stage, Status, Trial
 from evalsite.schema.plan import Plan
 from evalsite.schema.replies import reply_schema
@@ -138,14 +139,14 @@ class Execution:
 
     async def _run(self, progress: Progress, totals: Callable[[], Mapping[str, object]]) -> None:
         planned = (*self.plan.control_trials(), *self.plan.case_trials())
-        cases = {case.case_id: case for case in self.plan.cases}
+        expected = Expectations(self.plan)
         for trial in planned:
             if trial in progress.ended:
                 continue
             attempt = progress.attempts[trial] + 1
             self._append("trial.started", {"trial": trial.plain(), "attempt": attempt})
             try:
-                ending = await run_trial(trial, cases[trial.case_id], self.book, self._asker(trial, attempt))
+                ending = await run_trial(trial, expected.of(trial), self.book, self._asker(trial, attempt))
             except asyncio.CancelledError as exc:
                 self._interrupted(trial, exc)
             self._ended(trial, attempt, ending)
@@ -172,12 +173,13 @@ class Execution:
 
     def _interrupted(self, trial: Trial, exc: asyncio.CancelledError) -> NoReturn:
         cause = str(exc.args[0]) if exc.args else "CancelledError"
+        command = "run CAMPAIGN" if self.plan.answers is None else f"rejudge {self.plan.answers.run}"
         self._append("run.interrupted", {"cause": cause, "in_flight": [trial.plain()]})
         self.recorder.checkpoint()
         raise RunInterruptedError(
             f"interrupted by {cause} during {trial.label()}; everything recorded so far is whole",
             rule="R36",
-            advice="Go on with: evalsite run CAMPAIGN --resume RUN",
+            advice=f"Go on with: evalsite {command} --resume RUN",
         ) from exc
 
     def _asker(self, trial: Trial, attempt: int) -> TrialAsk:
@@ -198,6 +200,7 @@ class Execution:
         try:
             await asyncio.sleep(0)  # an endpoint that never waits must not keep a signal from being heard
             reply = await self.endpoints[question.role].ask(ask)
+            framing = _framing(question, reply.request)
         except asyncio.CancelledError as exc:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -224,9 +227,18 @@ class Execution:
             started_at=started_at,
             wall_ms=self.clock.elapsed_ms() - started_ms,
             usage=reply.usage,
+            framing=framing,
         )
         seq = self._append("call.recorded", {"call": call.plain()})
         return Answered(seq=seq, call=call, raw=reply.raw)
+
+
+def _framing(question: Question, request: bytes) -> Framing | None:
+    """Return what of a judge's question the request carries: counted in the bytes that went out, not assumed."""
+    if question.framing is None:
+        return None
+    sent = len(read_request(request).prompt) if request else None
+    return question.framing.model_copy(update={"sent_chars": sent})
 
 
 def _plain(text: str | None) -> str | None:

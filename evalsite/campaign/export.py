@@ -12,8 +12,8 @@ from pathlib import Path
 
 from evalsite.campaign.exportkeys import signers_of
 from evalsite.campaign.exportpage import AuditPage, CasePage
-from evalsite.errors import InputError, IntegrityError, UndecidedError
-from evalsite.ledger.authentic import AuthenticRun
+from evalsite.errors import InputError, UndecidedError
+from evalsite.ledger.authentic import AuthenticRun, refuse
 from evalsite.ledger.bundle import BundleManifest, put, seal_bundle
 from evalsite.ledger.checkpoint import parse_checkpoint
 from evalsite.ledger.disclosure import (
@@ -39,9 +39,8 @@ from evalsite.ledger.lines import read_segments, segment_files
 from evalsite.ledger.merkle import inclusion_proof, leaf_hash
 from evalsite.ledger.note import parse_note
 from evalsite.ledger.tlogproof import TlogProof
-from evalsite.ledger.verify import verify_run
+from evalsite.ledger.verify import require_run, verify_run
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_NOTE_BYTES, MAX_RECORD_FILE_BYTES, MAX_YAML_BYTES
-from evalsite.schema.checks import Area
 from evalsite.schema.entries import Event, RunOpened
 from evalsite.storage import ensure_folder, list_tree, read_regular
 
@@ -67,16 +66,12 @@ def open_for_export(project: Path, run_id: str, *, pins: Mapping[str, str]) -> A
     Raises:
         InputError: There is no such run.
         IntegrityError: Something does not check out; the first finding names the file.
-        UndecidedError: Nothing was signed yet.
+        UndecidedError: Nothing was signed yet, or something can't be read.
     """
-    if not (project / run_folder(run_id)).is_dir():
-        raise InputError(f"expected a run, found no folder runs/{run_id}", at=run_folder(run_id), rule="layout")
+    require_run(project, run_id)
     report = verify_run(project, run_id, pins=pins)
-    for check in report.checks:
-        if check.area is Area.INTEGRITY and check.findings:
-            found = check.findings[0]
-            raise IntegrityError(found.message, at=found.at, rule=found.rule or found.code, advice="evalsite verify")
     if report.run is None:
+        refuse(report.checks, at=run_folder(run_id))
         raise UndecidedError("expected a run with signed events", at=run_folder(run_id))
     return report.run
 

@@ -49,7 +49,7 @@ test "$(openssl pkey -pubin -in {trust}/root.pem -outform DER | tail -c 32 | sha
 
 _NOTE_COMMAND = """signed_note() {{
   sed '/^$/,$d' "$1" > "$work/text"
-  sed -n 's/^— [^ ]* //p' "$1" | base64 --decode | tail -c +5 > "$work/signature"
+  sed -n 's/^— [^ ]* //p' "$1" | head -n 1 | base64 --decode | tail -c +5 > "$work/signature"
   openssl pkeyutl -verify -pubin -inkey "$2" -rawin -in "$work/text" -sigfile "$work/signature"
 }}
 """

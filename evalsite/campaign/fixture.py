@@ -9,14 +9,24 @@ contracts, and nothing about a model.
 
 from collections.abc import Iterator
 
-from evalsite.campaign.casebook import CaseBook
+from evalsite.campaign.casebook import CaseBook, Question
 from evalsite.endpoint.fixture import FixtureAnswer
 from evalsite.errors import InputError
+from evalsite.judging.pairwise import CHOICES
+from evalsite.judging.statistics.position import Choice
 from evalsite.schema import bounds
-from evalsite.schema.corpus import BinaryCase, CorpusSnapshot, EvidenceCase
-from evalsite.schema.outcome import Dimension, Trial, TrialKind
+from evalsite.schema.base import StrictModel
+from evalsite.schema.corpus import BinaryCase, CorpusSnapshot, EvidenceCase, PairwiseCase
+from evalsite.schema.outcome import Dimension, Order, Trial, TrialKind
 from evalsite.schema.plan import FixtureEndpointSpec, FixtureReply
-from evalsite.schema.replies import BinaryVerdict, CandidateAnswer, EvidenceVerdict, GradedVerdict
+from evalsite.schema.replies import (
+    BinaryVerdict,
+    CandidateAnswer,
+    EvidenceVerdict,
+    GradedVerdictV2,
+    PairwiseVerdict,
+    Winner,
+)
 
 _BY_FIXTURE = "Fixture: taken from the corpus, no model was asked."
 _GOOD = BinaryVerdict(required_behavior_met=True, forbidden_behavior_absent=True, explanation=_BY_FIXTURE)
@@ -65,8 +75,8 @@ def _put(table: Table, prompt: str, raw: bytes, scripted: FixtureReply | None) -
         table[prompt] = FixtureAnswer(raw=None, fault=scripted.fault)
 
 
-def _trial(case_id: str, dimension: Dimension | None = None) -> Trial:
-    return Trial(kind=TrialKind.CASE, case_id=case_id, repetition=1, polarity=None, dimension=dimension)
+def _trial(case_id: str, dimension: Dimension | None = None, order: Order | None = None) -> Trial:
+    return Trial(kind=TrialKind.CASE, case_id=case_id, repetition=1, polarity=None, dimension=dimension, order=order)
 
 
 def _judge_entries(
@@ -85,10 +95,30 @@ def _judge_entries(
             cited = () if score is None else (0,)
             scored = EvidenceVerdict(score=score, reason=_BY_FIXTURE, evidence=cited)
             yield case.id, book.judge_question(_trial(case.id)).prompt, scored.to_bytes()
+        elif isinstance(case, PairwiseCase):
+            for order in Order:
+                paired = PairwiseVerdict(winner=_winner(labels.get((case.id, None)), order), reason=_BY_FIXTURE)
+                yield case.id, book.judge_question(_trial(case.id, order=order)).prompt, paired.to_bytes()
         else:
             for dimension in Dimension:
-                graded = GradedVerdict(score=labels.get((case.id, dimension)), reason=_BY_FIXTURE)
-                yield case.id, book.judge_question(_trial(case.id, dimension)).prompt, graded.to_bytes()
+                question = book.judge_question(_trial(case.id, dimension))
+                yield case.id, question.prompt, _graded(labels.get((case.id, dimension)), question).to_bytes()
+
+
+def _graded(score: int | None, question: Question) -> StrictModel:
+    nonce = None if question.framing is None else question.framing.nonce
+    if nonce is None:  # pragma: no cover - the newest prompts close the cards
+        raise ValueError(question)
+    return GradedVerdictV2(score=score, reason=_BY_FIXTURE, end_of_card=nonce)
+
+
+def _winner(label: int | None, order: Order) -> Winner | None:
+    if label is None:
+        return None
+    choice = CHOICES[label]
+    if choice is Choice.TIE:
+        return Winner.TIE
+    return Winner.FIRST if (choice is Choice.A) is (order is Order.AB) else Winner.SECOND
 
 
 def _answer_of(case: BinaryCase, scripted: FixtureReply | None) -> CandidateAnswer:

@@ -8,10 +8,21 @@ from evalsite.canonical.digest import digest_text
 from evalsite.corpus.load import LoadedCampaign
 from evalsite.errors import InputError
 from evalsite.judging import prompts
-from evalsite.schema.base import StrictModel
+from evalsite.judging.constructs import planned_constructs
+from evalsite.judging.designlock import DEFAULT_LOCK
+from evalsite.schema.calibration import CalibrationPlan
 from evalsite.schema.corpus import DataClass
-from evalsite.schema.outcome import Protocol
-from evalsite.schema.plan import CampaignSpec, CorpusRef, Environment, Identity, Plan, RolePlan, RoleSpec
+from evalsite.schema.outcome import Mode, Protocol
+from evalsite.schema.plan import (
+    CampaignSpec,
+    CorpusRef,
+    Environment,
+    Identity,
+    Plan,
+    PlannedControl,
+    RolePlan,
+    RoleSpec,
+)
 from evalsite.schema.replies import CandidateAnswer
 
 
@@ -51,7 +62,13 @@ def check_campaign(campaign: LoadedCampaign) -> None:
 
 
 def make_plan(
-    campaign: LoadedCampaign, spec: CampaignSpec, identities: Identities, *, snapshot: str, environment: Environment
+    campaign: LoadedCampaign,
+    spec: CampaignSpec,
+    identities: Identities,
+    *,
+    snapshot: str,
+    environment: Environment,
+    calibration: CalibrationPlan | None = None,
 ) -> Plan:
     """Return the plan of a run.
 
@@ -61,14 +78,20 @@ def make_plan(
         identities: What the endpoints said of themselves.
         snapshot: Digest of the blob that holds the corpus snapshot.
         environment: Versions of the runner.
+        calibration: What the plan says of labels.
     """
     corpus = campaign.corpus
     book = CaseBook(corpus.snapshot)
     instructions = book.candidate_instructions()
     candidate = None
     if spec.candidate is not None and identities.candidate is not None and instructions is not None:
-        candidate = _role(spec.candidate, identities.candidate, digest_text(instructions), CandidateAnswer)
-    judge_digest = prompts.judge_instructions_digest(corpus.corpus.instructions.judge, book.protocol)
+        candidate = RolePlan(
+            spec=spec.candidate,
+            identity=identities.candidate,
+            instructions_digest=digest_text(instructions),
+            prompt_version=book.version,
+            contract_digest=prompts.contract_digest(CandidateAnswer),
+        )
     return Plan(
         format="evalsite/plan/v1",
         campaign_name=spec.name,
@@ -89,16 +112,33 @@ def make_plan(
         cases=book.planned_cases(spec.cases, corpus.case_fingerprints),
         repetitions=spec.repetitions,
         candidate=candidate,
-        judge=_role(spec.judge, identities.judge, judge_digest, prompts.VERDICT_MODELS[book.protocol]),
+        judge=planned_judge(book, spec.judge, identities.judge),
         environment=environment,
+        calibration=calibration,
+        constructs=planned_constructs(book.protocol),
+        controls=planned_controls(book, spec.mode, calibration),
     )
 
 
-def _role(spec: RoleSpec, identity: Identity, instructions: str, contract: type[StrictModel]) -> RolePlan:
+def planned_judge(book: CaseBook, spec: RoleSpec, identity: Identity) -> RolePlan:
+    """Return what a plan says of a judge that is asked about a corpus."""
+    policy, version = book.corpus.instructions.judge, book.version
     return RolePlan(
         spec=spec,
         identity=identity,
-        instructions_digest=instructions,
-        prompt_version=prompts.PROMPT_VERSION,
-        contract_digest=prompts.contract_digest(contract),
+        instructions_digest=prompts.judge_instructions_digest(policy, book.protocol, version=version),
+        prompt_version=version,
+        contract_digest=prompts.contract_digest(prompts.verdict_model(book.protocol, version)),
     )
+
+
+def planned_controls(
+    book: CaseBook, mode: Mode, calibration: CalibrationPlan | None
+) -> tuple[PlannedControl, ...] | None:
+    """Return the table of controls that a plan holds beside its cases; null if there are none to show.
+
+    A grade is high or low by the constants of the run's labels, else by the software's.
+    """
+    if mode is Mode.FIXTURE:
+        return None
+    return book.planned_controls(DEFAULT_LOCK if calibration is None else calibration.design_lock)

@@ -2,15 +2,20 @@
 """A project's trail as a whole: what is trusted, and what the checks say about the rest."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evalsite.campaign.calibrate import recompute_seal
+from evalsite.campaign.labelcheck import check_book, runs_to_derive
 from evalsite.campaign.recheck import recheck
+from evalsite.campaign.rejudgecheck import answers_named, check_answers
 from evalsite.campaign.trusted import TrustedRun
-from evalsite.errors import InputError, IntegrityError, UndecidedError
-from evalsite.ledger.authentic import LedgerReport, RunReport
-from evalsite.ledger.evidence import NO_POLICY, Policy
-from evalsite.ledger.verify import verify_project, verify_run
+from evalsite.errors import UndecidedError
+from evalsite.ledger.authentic import LedgerReport, RunReport, refuse
+from evalsite.ledger.evidence import NO_POLICY, NOBODY, Policy, Vouched
+from evalsite.ledger.layout import run_folder
+from evalsite.ledger.runcheck import FULL, How
+from evalsite.ledger.verify import require_run, verify_project, verify_run
 from evalsite.schema.base import Finding
 from evalsite.schema.checks import Area, Check, Level
 
@@ -19,7 +24,8 @@ from evalsite.schema.checks import Area, Check, Level
 class RunState:
     """One run: trusted or not, with every check that was made.
 
-    ``reached`` is the level of a run that is authentic or looked so in a fast check, and the one asked for.
+    ``trusted`` is null as well where nobody asked to hold its facts. ``reached`` is the level of a run
+    that holds, or looked so in a fast check, and the one asked for.
     """
 
     run_id: str
@@ -27,6 +33,7 @@ class RunState:
     checks: tuple[Check, ...]
     trusted: TrustedRun | None
     reached: tuple[Level, Level] | None = None
+    vouched: Vouched = NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +71,12 @@ class ProjectState:
 
 
 def inspect_project(
-    project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False
+    project: Path,
+    *,
+    pins: Mapping[str, str],
+    policy: Policy = NO_POLICY,
+    how: How = FULL,
+    keep: bool = False,
 ) -> ProjectState:
     """Verify every ledger and every run, and derive every fact again.
 
@@ -72,23 +84,56 @@ def inspect_project(
         project: The project's root.
         pins: Root fingerprint per ledger that the verifier trusts.
         policy: What else the verifier holds and trusts: heads, witnesses, time stamp authorities.
-        fast: Hash the lines of runs and read none: no fact is derived again, and no run is trusted.
+        how: A fast check hashes the lines of runs and reads none: no fact is derived again.
+        keep: Hold the facts of runs, which are trusted then.
     """
-    report = verify_project(project, pins=pins, policy=policy, fast=fast)
-    return ProjectState(ledgers=report.ledgers, runs=tuple(_state(run) for run in report.runs), checks=report.checks)
+    report = verify_project(project, pins=pins, policy=policy, how=how)
+    named = {run.run_id: ref for run in report.runs if (ref := answers_named(run.run)) is not None}
+    needed = {*named, *(ref.run for ref in named.values())}
+    needed.update(*(runs_to_derive(ledger.labels) for ledger in report.ledgers))
+    derived = [_state(run, keep=keep or run.run_id in needed, workers=how.workers) for run in report.runs]
+    trusted = {run.run_id: run.trusted for run in derived if run.trusted is not None}
+    runs = tuple(
+        _with_answers(run, trusted.get(named[run.run_id].run) if run.run_id in named else None) for run in derived
+    )
+    trusted = {run.run_id: run.trusted for run in runs if run.trusted is not None}
+    ledgers = tuple(_with_labels(ledger, trusted) for ledger in report.ledgers)
+    return ProjectState(ledgers=ledgers, runs=runs, checks=report.checks)
 
 
 def inspect_run(
-    project: Path, run_id: str, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False
+    project: Path,
+    run_id: str,
+    *,
+    pins: Mapping[str, str],
+    policy: Policy = NO_POLICY,
+    how: How = FULL,
+    keep: bool = False,
 ) -> RunState:
-    """Verify one run with its ledger, and derive its facts again.
+    """Verify one run with its ledger, and derive its facts again; the arguments are those of `inspect_project`.
 
     Raises:
         InputError: There is no such run.
     """
-    if not (project / "runs" / run_id).is_dir() or run_id in ("trust", "log"):
-        raise InputError(f"expected a run, found no folder runs/{run_id}", at=f"runs/{run_id}", rule="layout")
-    return _state(verify_run(project, run_id, pins=pins, policy=policy, fast=fast))
+    require_run(project, run_id)
+    report = verify_run(project, run_id, pins=pins, policy=policy, how=how)
+    answers = answers_named(report.run)
+    state = _state(report, keep=keep or answers is not None, workers=how.workers)
+    if answers is None or not (project / run_folder(answers.run)).is_dir():
+        return _with_answers(state, None)
+    source = _state(verify_run(project, answers.run, pins=pins, policy=policy, how=how), keep=True, workers=1)
+    return _with_answers(state, source.trusted)
+
+
+def inspect_alone(project: Path, run_id: str, *, pins: Mapping[str, str], policy: Policy = NO_POLICY) -> RunState:
+    """Verify one run where no other is at hand: answers that it judged again are not compared with their run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    require_run(project, run_id)
+    report = verify_run(project, run_id, pins=pins, policy=policy)
+    return _state(report, keep=answers_named(report.run) is not None, workers=FULL.workers)
 
 
 def load_run(project: Path, run_id: str, *, pins: Mapping[str, str], policy: Policy = NO_POLICY) -> TrustedRun:
@@ -99,9 +144,9 @@ def load_run(project: Path, run_id: str, *, pins: Mapping[str, str], policy: Pol
         IntegrityError: Something does not check out; the first finding names the file.
         UndecidedError: Something that the record names is not there.
     """
-    state = inspect_run(project, run_id, pins=pins, policy=policy)
+    state = inspect_run(project, run_id, pins=pins, policy=policy, keep=True)
     if state.trusted is None:
-        _refuse(state.checks, f"runs/{run_id}")
+        refuse(state.checks, at=f"runs/{run_id}")
         raise UndecidedError("expected a run that can be verified", at=f"runs/{run_id}")
     return state.trusted
 
@@ -113,8 +158,8 @@ def load_project(project: Path, *, pins: Mapping[str, str], policy: Policy = NO_
         IntegrityError: Something does not check out; the first finding names the file.
         UndecidedError: Something that a record names is not there.
     """
-    state = inspect_project(project, pins=pins, policy=policy)
-    _refuse(tuple(check for _, check in state.all_checks()), "runs")
+    state = inspect_project(project, pins=pins, policy=policy, keep=True)
+    refuse((check for _, check in state.all_checks()), at="runs")
     return state
 
 
@@ -123,23 +168,30 @@ def below_minimum(level: Level, minimum: Level | None) -> bool:
     return minimum is not None and level.value < minimum.value
 
 
-def _state(report: RunReport) -> RunState:
-    if report.run is None:
-        return RunState(
-            run_id=report.run_id, ledger=report.ledger, checks=report.checks, trusted=None, reached=report.reached
-        )
-    checked = recheck(report.run)
-    return RunState(run_id=report.run_id, ledger=report.ledger, checks=checked.checks, trusted=checked.trusted)
+def _with_answers(state: RunState, source: TrustedRun | None) -> RunState:
+    """Return a run that judged recorded answers again, compared with the run that gave them."""
+    run = state.trusted
+    if run is None or run.plan.answers is None:
+        return state
+    check = check_answers(run, run.plan.answers, source)
+    checks = (*state.checks, check)
+    if check.findings:
+        return replace(state, checks=checks, trusted=None, reached=None)
+    return replace(state, checks=checks, trusted=replace(run, checks=checks))
 
 
-def _refuse(checks: tuple[Check, ...], at: str) -> None:
-    for area, error in ((Area.INTEGRITY, IntegrityError), (Area.AVAILABILITY, UndecidedError)):
-        findings = [finding for check in checks if check.area is area for finding in check.findings]
-        if findings:
-            first, more = findings[0], f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
-            raise error(
-                f"{first.message}{more}",
-                at=first.at or at,
-                rule=first.rule or first.code,
-                advice="`evalsite verify` lists every step and finding.",
-            )
+def _with_labels(ledger: LedgerReport, runs: Mapping[str, TrustedRun]) -> LedgerReport:
+    check = None if ledger.labels is None else check_book(ledger.labels, runs, recompute_seal)
+    return ledger if check is None else replace(ledger, checks=(*ledger.checks, check))
+
+
+def _state(report: RunReport, *, keep: bool, workers: int) -> RunState:
+    checks, trusted, reached, vouched = report.checks, None, report.reached, NOBODY
+    if report.run is not None:
+        checked = recheck(report.run, keep=keep, workers=workers)
+        checks, trusted, vouched = checked.checks, checked.trusted, report.run.vouched
+        if any(check.findings for check in checks):
+            reached = None  # a level says who vouches for a record that holds
+    return RunState(
+        run_id=report.run_id, ledger=report.ledger, checks=checks, trusted=trusted, reached=reached, vouched=vouched
+    )

@@ -35,7 +35,7 @@ def replay_endpoint(run: TrustedRun, role: Role) -> ReplayEndpoint:
     for record in (*run.controls, *run.cases):
         call = record.candidate_call if role is Role.CANDIDATE else record.judge_call
         if call is not None:
-            recorded.setdefault(call.prompt_digest, []).append(_reply(run, call))
+            recorded.setdefault(call.prompt_digest, []).append(recorded_reply(run, call))
     said = planned.identity.raw
     raw = None if said is None else run.blob(said)
     return ReplayEndpoint(replay_identity(planned.identity, run.run_id), recorded, raw=raw)
@@ -59,7 +59,8 @@ def skip_given(endpoint: Endpoint, events: Iterable[Event], role: Role) -> None:
                 endpoint.skip([calls[seq].prompt_digest])
 
 
-def _reply(run: TrustedRun, call: Call) -> RecordedReply:
+def recorded_reply(run: TrustedRun, call: Call) -> RecordedReply:
+    """Return the reply that a call of a verified run recorded, failures included."""
     return RecordedReply(
         raw=None if call.reply is None else run.blob(call.reply),
         reply_format=call.reply_format,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from evalsite.campaign.casebook import CaseBook
 from evalsite.campaign.execute import Clock, Execution, Progress, Step
 from evalsite.campaign.fixture import candidate_table, judge_table
+from evalsite.campaign.labelplan import Judged, planned_calibration
 from evalsite.campaign.planning import Identities, check_campaign, make_plan
 from evalsite.campaign.provenance import environment
 from evalsite.campaign.replaying import replay_endpoint, skip_given
@@ -20,24 +21,38 @@ from evalsite.endpoint.base import Description, Endpoint
 from evalsite.endpoint.fixture import FixtureEndpoint, fixture_identity
 from evalsite.endpoint.ollama import OllamaEndpoint
 from evalsite.errors import InputError, UndecidedError
+from evalsite.ledger.labelbook import LabelBook
 from evalsite.ledger.totals import totals_of
 from evalsite.ledger.writer import LedgerWriter, RunWriter
 from evalsite.schema import bounds
+from evalsite.schema.calibration import CalibrationPlan
 from evalsite.schema.corpus import CorpusSnapshot
 from evalsite.schema.entries import Event, RunOpened
 from evalsite.schema.outcome import Role
-from evalsite.schema.plan import CampaignSpec, FixtureEndpointSpec, Identity, OllamaEndpointSpec, Plan, RoleSpec
+from evalsite.schema.plan import (
+    CampaignSpec,
+    FixtureEndpointSpec,
+    Identity,
+    OllamaEndpointSpec,
+    Plan,
+    ReplayEndpointSpec,
+    RoleSpec,
+)
 
 LoadRun = Callable[[str], TrustedRun]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What a sitting needs of the outside: the clock, who watches, and verified earlier runs."""
+    """What a sitting needs of the outside: the clock, who watches, and verified earlier runs.
+
+    ``planned`` is called with the plan before the first trial of a sitting.
+    """
 
     clock: Clock
     watch: Callable[[Step], None]
     load_run: LoadRun
+    planned: Callable[[Plan], None] = lambda _: None
 
 
 async def start_run(
@@ -58,24 +73,51 @@ async def start_run(
         RunInterruptedError: Told to stop; what was recorded is whole.
     """
     check_campaign(campaign)
-    spec = campaign.spec if judge_model is None else _with_judge_model(campaign.spec, judge_model)
+    spec = campaign.spec
+    if judge_model is not None:
+        spec = spec.model_copy(update={"judge": with_model(spec.judge, judge_model)})
     snapshot = campaign.corpus.snapshot
+    calibration = _calibration(campaign, spec, ledger.labels.book)
     endpoints = make_endpoints(spec.candidate, spec.judge, snapshot, host.load_run)
-    try:
-        described = {role: await endpoint.describe() for role, endpoint in endpoints.items()}
-        writer = ledger.create_run(run_id)
-        identities = {role: _kept(writer, description) for role, description in described.items()}
-        plan = make_plan(
-            campaign,
-            spec,
-            Identities(candidate=identities.get(Role.CANDIDATE), judge=identities[Role.JUDGE]),
-            snapshot=writer.put_blob(snapshot.to_bytes()),
-            environment=environment(),
+
+    def planned(identities: Identities, digest: str) -> Plan:
+        return make_plan(
+            campaign, spec, identities, snapshot=digest, environment=environment(), calibration=calibration
         )
+
+    await begin(ledger, run_id, host, Sitting(snapshot=snapshot, endpoints=endpoints), planned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What is asked about, and whom: one endpoint per role."""
+
+    snapshot: CorpusSnapshot
+    endpoints: Mapping[Role, Endpoint]
+
+
+async def begin(
+    ledger: LedgerWriter, run_id: str, host: Host, sitting: Sitting, planned: Callable[[Identities, str], Plan]
+) -> None:
+    """Let the endpoints describe themselves, log the plan, run it and seal it; the endpoints are closed.
+
+    Args:
+        ledger: The open ledger that the run is logged in.
+        run_id: Name of the run's folder.
+        host: Clock, watcher, verified earlier runs.
+        sitting: What is asked about, and whom.
+        planned: Gives the plan, from what the endpoints said and the digest of the corpus snapshot's blob.
+    """
+    try:
+        described = {role: await endpoint.describe() for role, endpoint in sitting.endpoints.items()}
+        writer = ledger.create_run(run_id)
+        kept = {role: _kept(writer, description) for role, description in described.items()}
+        identities = Identities(candidate=kept.get(Role.CANDIDATE), judge=kept[Role.JUDGE])
+        plan = planned(identities, writer.put_blob(sitting.snapshot.to_bytes()))
         writer.begin(plan, now=host.clock.now())
-        await _go_on(writer, plan, snapshot, endpoints, host, Progress())
+        await _run_on(writer, plan, sitting, host, Progress())
     finally:
-        await _close(endpoints)
+        await _close(sitting.endpoints)
 
 
 async def resume_run(ledger: LedgerWriter, campaign: LoadedCampaign, run_id: str, host: Host) -> None:
@@ -90,10 +132,12 @@ async def resume_run(ledger: LedgerWriter, campaign: LoadedCampaign, run_id: str
         UndecidedError: An endpoint is not the one that was planned; nothing was changed.
         EndpointError: An endpoint is unreachable or unfit; nothing was changed.
     """
-    plan = _planned(ledger.peek_run(run_id), run_id)
-    if ledger.is_sealed(run_id):
+    plan = interrupted_plan(ledger, run_id)
+    if plan.answers is not None:
         raise InputError(
-            f"expected an interrupted run, {run_id} is sealed", at=f"runs/{run_id}", advice="Start a new run."
+            f"expected a run of a campaign, {run_id} judges answers of {plan.answers.run} again",
+            at=f"runs/{run_id}",
+            advice=f"Go on with: evalsite rejudge {plan.answers.run} --resume {run_id}",
         )
     if plan.campaign_digest != campaign.digest:
         raise InputError(
@@ -102,25 +146,53 @@ async def resume_run(ledger: LedgerWriter, campaign: LoadedCampaign, run_id: str
             rule="R99",
             advice="Resume with the file as it was, or start a new run.",
         )
-    snapshot = CorpusSnapshot.parse(
-        ledger.peek_blob(run_id, plan.corpus.snapshot), max_bytes=bounds.MAX_BLOB_OF_CORPUS_BYTES
-    )
+    snapshot = snapshot_of(ledger, run_id, plan)
     candidate = plan.candidate.spec if plan.candidate is not None else None
     endpoints = make_endpoints(candidate, plan.judge.spec, snapshot, host.load_run)
+    await go_on(ledger, run_id, host, Sitting(snapshot=snapshot, endpoints=endpoints), plan)
+
+
+def interrupted_plan(ledger: LedgerWriter, run_id: str) -> Plan:
+    """Return the plan of a run that can be resumed.
+
+    Raises:
+        InputError: No such run, one without a plan, or a sealed one.
+    """
+    plan = _planned(ledger.peek_run(run_id), run_id)
+    if ledger.is_sealed(run_id):
+        raise InputError(
+            f"expected an interrupted run, {run_id} is sealed", at=f"runs/{run_id}", advice="Start a new run."
+        )
+    return plan
+
+
+def snapshot_of(ledger: LedgerWriter, run_id: str, plan: Plan) -> CorpusSnapshot:
+    """Return the corpus that a run was planned with, from its own blob."""
+    return CorpusSnapshot.parse(
+        ledger.peek_blob(run_id, plan.corpus.snapshot), max_bytes=bounds.MAX_BLOB_OF_CORPUS_BYTES
+    )
+
+
+async def go_on(ledger: LedgerWriter, run_id: str, host: Host, sitting: Sitting, plan: Plan) -> None:
+    """Go on with an interrupted run at the endpoints of its plan; they are closed.
+
+    Raises:
+        UndecidedError: An endpoint is not the one that was planned; nothing was changed.
+    """
     try:
-        for role, endpoint in endpoints.items():
+        for role, endpoint in sitting.endpoints.items():
             _same_identity(plan, role, await endpoint.describe())
         now = host.clock.now()
         writer, events, recovery = ledger.resume_run(run_id, now=now)
-        for role, endpoint in endpoints.items():
+        for role, endpoint in sitting.endpoints.items():
             skip_given(endpoint, events, role)
         progress = Progress.of(events)
         if not progress.closed:
             changed = plan.environment != environment()
             writer.append("run.resumed", {**recovery.plain(), "environment_changed": changed}, now=now)
-        await _go_on(writer, plan, snapshot, endpoints, host, progress)
+        await _run_on(writer, plan, sitting, host, progress)
     finally:
-        await _close(endpoints)
+        await _close(sitting.endpoints)
 
 
 def make_endpoints(
@@ -148,15 +220,33 @@ def make_endpoints(
     return endpoints
 
 
-def _with_judge_model(spec: CampaignSpec, model_name: str) -> CampaignSpec:
-    endpoint = spec.judge.endpoint
+def _calibration(campaign: LoadedCampaign, spec: CampaignSpec, book: LabelBook) -> CalibrationPlan | None:
+    if spec.calibration is None:
+        return None
+    corpus = campaign.corpus
+    candidate = None if spec.candidate is None else spec.candidate.endpoint
+    answers_of = candidate.run if isinstance(candidate, ReplayEndpointSpec) else None
+    judged = Judged(corpus=corpus.corpus, fingerprint=corpus.fingerprint, answers_of=answers_of)
+    try:
+        return planned_calibration(spec.calibration, book, judged)
+    except InputError as exc:
+        raise campaign.document.located(exc) from exc
+
+
+def with_model(judge: RoleSpec, model_name: str) -> RoleSpec:
+    """Return a judge with another model name, same server and sampling (R38).
+
+    Raises:
+        InputError: The judge is on no server, or the name is none.
+    """
+    endpoint = judge.endpoint
     if not isinstance(endpoint, OllamaEndpointSpec):
         raise InputError(
             f"expected a judge on an Ollama server, got a {endpoint.kind} judge", at="--judge-model", rule="R38"
         )
-    value = spec.plain()
-    value["judge"]["endpoint"]["model_name"] = model_name
-    return CampaignSpec.from_value(value)
+    value = judge.plain()
+    value["endpoint"]["model_name"] = model_name
+    return RoleSpec.from_value(value)
 
 
 def _kept(writer: RunWriter, description: Description) -> Identity:
@@ -185,20 +275,14 @@ def _same_identity(plan: Plan, role: Role, description: Description) -> None:
         )
 
 
-async def _go_on(
-    writer: RunWriter,
-    plan: Plan,
-    snapshot: CorpusSnapshot,
-    endpoints: Mapping[Role, Endpoint],
-    host: Host,
-    progress: Progress,
-) -> None:
+async def _run_on(writer: RunWriter, plan: Plan, sitting: Sitting, host: Host, progress: Progress) -> None:
+    host.planned(plan)
     writer.group_commits()  # the execution syncs once a second
     execution = Execution(
         plan=plan,
-        book=CaseBook(snapshot),
+        book=CaseBook(sitting.snapshot, plan.judge.prompt_version),
         recorder=writer,
-        endpoints=endpoints,
+        endpoints=sitting.endpoints,
         clock=host.clock,
         watch=host.watch,
     )

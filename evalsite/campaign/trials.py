@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from evalsite.campaign.casebook import CaseBook, Question
 from evalsite.judging.reading import Unread, read_answer, read_verdict
-from evalsite.judging.results import binary_result, control_result, given_up, scored_result
+from evalsite.judging.results import binary_result, control_result, given_up, scored_control_result, scored_result
 from evalsite.schema.entries import Call
 from evalsite.schema.outcome import Protocol, Result, Stage, Status, Trial, TrialKind
-from evalsite.schema.plan import PlannedCase
+from evalsite.schema.plan import Plan, PlannedCase, PlannedControl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,19 @@ class Ending:
     judge_call: int | None = None
 
 
-async def run_trial(trial: Trial, planned: PlannedCase, book: CaseBook, ask: Ask) -> Ending:
+class Expectations:
+    """What the host expects of every planned trial, by its key."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._cases = {case.case_id: case for case in plan.cases}
+        self._controls = {control.trial: control for control in plan.controls or ()}
+
+    def of(self, trial: Trial) -> PlannedCase | PlannedControl:
+        """Return what is expected: of its case, or of a control that is none of a case."""
+        return self._controls[trial] if trial in self._controls else self._cases[trial.case_id]
+
+
+async def run_trial(trial: Trial, planned: PlannedCase | PlannedControl, book: CaseBook, ask: Ask) -> Ending:
     """Proceed through one trial: each role is asked at most once (R23).
 
     Args:
@@ -57,6 +69,8 @@ async def run_trial(trial: Trial, planned: PlannedCase, book: CaseBook, ask: Ask
         book: The questions of the corpus.
         ask: Asks a question and returns the recorded call.
     """
+    if isinstance(planned, PlannedControl):
+        return await _scored(trial, book, ask, planned)
     if trial.kind is TrialKind.CONTROL:
         return await _control(trial, book, ask)
     if book.protocol is Protocol.BINARY:
@@ -91,11 +105,13 @@ async def _control(trial: Trial, book: CaseBook, ask: Ask) -> Ending:
     return Ending(result=control_result(trial.polarity, verdict), judge_call=judged.seq)
 
 
-async def _scored(trial: Trial, book: CaseBook, ask: Ask) -> Ending:
+async def _scored(trial: Trial, book: CaseBook, ask: Ask, control: PlannedControl | None = None) -> Ending:
+    stage = Stage.JUDGE if control is None else Stage.CALIBRATION
     try:
-        judged = await ask(book.judge_question(trial), Stage.JUDGE)
+        judged = await ask(book.judge_question(trial), stage)
     except GaveUpError as exc:
-        return Ending(result=given_up(exc.status, Stage.JUDGE, exc.error_type))
+        return Ending(result=given_up(exc.status, stage, exc.error_type))
     count = book.evidence_count(trial)
     verdict = read_verdict(book.protocol, judged.call, judged.raw, evidence_count=count)
-    return Ending(result=scored_result(verdict), judge_call=judged.seq)
+    result = scored_result(verdict) if control is None else scored_control_result(control, verdict)
+    return Ending(result=result, judge_call=judged.seq)

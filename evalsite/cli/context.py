@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from evalsite.campaign.execute import Clock
-from evalsite.errors import InputError
+from evalsite.errors import InputError, UndecidedError
+from evalsite.ledger.keys import usable_ledgers
 from evalsite.schema.checks import Level
 
 PROJECT_MARK = "mkdocs.yml"
@@ -60,3 +61,35 @@ ledger_option = click.option("--ledger", metavar="NAME", help="Which ledger, if 
 def stricter(asked: Level | None, stated: str) -> Level:
     """Return the higher of what a ledger asks for and what the caller states."""
     return max(asked or Level.A0, Level(stated), key=lambda level: level.value)
+
+
+def writing_ledger(project: Path, keystore: Path, stated: str | None) -> str:
+    """Return the ledger that a command writes to: the stated one, or the only one whose keys are here.
+
+    Raises:
+        UndecidedError: The keys of the stated ledger are not here.
+        InputError: No keys are here, or those of several ledgers and none is stated.
+    """
+    usable = usable_ledgers(project, keystore)
+    if stated is not None:
+        if stated not in usable:
+            raise UndecidedError(
+                f"expected a ledger whose keys are here, got {stated!a}",
+                at="--ledger",
+                advice=f"Keys are here for: {', '.join(usable) or 'none'}. Found one with `evalsite keys init`.",
+            )
+        return stated
+    if len(usable) == 1:
+        return usable[0]
+    if not usable:
+        raise InputError(
+            "expected a ledger whose private keys are in your keystore, found none",
+            at=str(Path("runs") / "trust"),
+            rule="signed records",
+            advice="Found your own with `evalsite keys init`; runs of other ledgers stay as they are.",
+        )
+    raise InputError(
+        f"expected to be told which ledger, you hold keys of {', '.join(usable)}",
+        at="--ledger",
+        advice="Add --ledger NAME.",
+    )

@@ -11,9 +11,10 @@ from evalsite.cli.context import find_project, json_option
 from evalsite.cli.reports import REPORTS, CorpusCheckReport, CorpusShowReport
 from evalsite.corpus.diff import diff_corpora
 from evalsite.corpus.lint import check_corpus
-from evalsite.corpus.load import LoadedCorpus, campaign_files, load_campaign, load_corpus
+from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus, campaign_files, load_campaign, load_corpus
 from evalsite.corpus.schemas import DIALECT, schemas
 from evalsite.errors import InputError
+from evalsite.judging.graders import reference_findings
 from evalsite.retention.policy import check_policy, load_policy
 from evalsite.schema.base import Finding, Severity
 from evalsite.schema.corpus import BinaryCase
@@ -35,7 +36,7 @@ def check(names: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - clic
     for folder in folders:
         loaded = load_corpus(folder)
         campaigns = [load_campaign(path) for path in campaign_files(folder)]
-        found = [*check_corpus(loaded), *_policy_findings(folder, loaded)]
+        found = [*check_corpus(loaded), *_policy_findings(folder, loaded), *_code_findings(loaded)]
         findings.extend(found)
         rows.append(
             (loaded.corpus.name, loaded.corpus.protocol.value, len(loaded.corpus.cases), len(campaigns), len(found))
@@ -122,6 +123,10 @@ def schema(kind: str | None) -> None:
 def _policy_findings(folder: Path, loaded: LoadedCorpus) -> list[Finding]:
     policy = folder / "policy.yaml"
     return check_policy(load_policy(policy), corpus_class=loaded.corpus.data_class) if policy.exists() else []
+
+
+def _code_findings(loaded: LoadedCorpus) -> tuple[Finding, ...]:
+    return reference_findings(loaded.corpus, lambda field: loaded.place(CORPUS_FILE, field))
 
 
 def _prompt_digest(loaded: LoadedCorpus, case_id: str) -> str | None:

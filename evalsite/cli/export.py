@@ -8,6 +8,7 @@ import click
 from evalsite.campaign.export import Detach, Wanted, export_audit, export_case, open_for_export
 from evalsite.cli import output
 from evalsite.cli.context import find_project, root_key_option
+from evalsite.cli.unlock import passphrase_option
 from evalsite.errors import EvalsiteError, InputError
 from evalsite.ledger.authentic import AuthenticRun
 from evalsite.ledger.bundle import ARCHIVE_SUFFIX, BundleManifest, pack
@@ -36,6 +37,7 @@ def export() -> None:
 @_into_option
 @_tar_option
 @root_key_option
+@passphrase_option
 def audit(
     run: str,
     into: Path,

@@ -4,6 +4,7 @@
 import click
 
 from evalsite.campaign.project import below_minimum, load_run
+from evalsite.campaign.qualification import Qualification, calibrated_in, qualify
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.cli import output
 from evalsite.cli.context import find_project, json_option, minimum_level_option, root_key_option, stricter
@@ -15,7 +16,9 @@ from evalsite.ledger.evidence import Policy
 from evalsite.ledger.pins import all_pins
 from evalsite.ledger.policy import require_ledgers
 from evalsite.ledger.verify import ledger_names
+from evalsite.schema.checks import Level
 from evalsite.schema.outcome import Mode
+from evalsite.site.independence import independence
 
 _SIDES = {
     "candidate": "Candidate",
@@ -40,16 +43,21 @@ def gate(
 ) -> None:
     """Recompute the decision over RUN from its verified record.
 
-    Exit 0 when the gate of the run's mode passed, 3 when it refused, 5 when nothing is decided.
+    Exit 0 when the gate of the run's mode passed, and every calibration gate that its plan declares; 3 when one
+    of them refused, 5 when nothing is decided.
     """
     project = find_project()
     require_ledgers(policy, ledger_names(project))
-    trusted = load_run(project, run, pins=all_pins(root_keys), policy=policy)
-    code = exit_code(trusted)
+    pins = all_pins(root_keys)
+    trusted = load_run(project, run, pins=pins, policy=policy)
+    qualification = qualify(
+        trusted, calibrated_in(project, trusted, pins=pins, policy=policy, minimum=Level(minimum_level))
+    )
+    code = exit_code(qualification)
     if as_json:
-        output.say_report(GateReport, decision_facts(trusted, code))
+        output.say_report(GateReport, decision_facts(trusted, qualification, code))
     else:
-        _print(trusted)
+        _print(trusted, qualification)
     minimum = stricter(trusted.minimum_level, minimum_level)
     if below_minimum(trusted.level, minimum):
         raise UndecidedError(
@@ -60,15 +68,12 @@ def gate(
     raise SystemExit(code)
 
 
-def exit_code(run: TrustedRun) -> int:
+def exit_code(qualification: Qualification) -> int:
     """Return the exit code of a decision: 0 passed, 3 refused, 5 not decided."""
-    gates = {run.decision.fixture_gate, run.decision.model_gate} - {GateState.NOT_APPLICABLE}
-    if GateState.PASSED in gates:
-        return 0
-    return 3 if GateState.REFUSED in gates else 5
+    return {GateState.PASSED: 0, GateState.REFUSED: 3}.get(qualification.state, 5)
 
 
-def decision_facts(run: TrustedRun, code: int) -> dict[str, object]:
+def decision_facts(run: TrustedRun, qualification: Qualification, code: int) -> dict[str, object]:
     """Return the decision as a JSON value."""
     decision = run.decision
     return {
@@ -94,6 +99,9 @@ def decision_facts(run: TrustedRun, code: int) -> dict[str, object]:
             }
             for reason in decision.reasons
         ],
+        "calibration_gates": [gate.plain() for gate in qualification.gates],
+        "qualification": qualification.state.value,
+        "independence": independence(run.plan),
         "evidence_level": run.level.value,
         "exit_code": code,
     }
@@ -104,11 +112,19 @@ def model_gate_words(run: TrustedRun) -> str:
     decision = run.decision
     if decision.model_gate is not GateState.NOT_APPLICABLE:
         return decision.model_gate.value
+    if run.plan.answers is not None:
+        return f"not applicable: recorded answers of {run.plan.answers.run} were judged again, no candidate was asked"
     if run.plan.mode is Mode.FIXTURE:
         return "not applicable: no model was asked"
     if run.plan.mode is Mode.REPLAY:
         return "not applicable: recorded replies were read again, which opens no gate"
     return f"not applicable: the {run.plan.protocol.value} protocol tries the judge, there is no candidate"
+
+
+def _fixture_gate_words(run: TrustedRun) -> str:
+    if run.decision.fixture_gate is not GateState.NOT_APPLICABLE:
+        return run.decision.fixture_gate.value
+    return f"not applicable: {'no candidate was asked' if run.plan.answers else f'{run.plan.mode.value} mode'}"
 
 
 def calibration_words(run: TrustedRun) -> str:
@@ -121,16 +137,13 @@ def calibration_words(run: TrustedRun) -> str:
     return "passed" if passed else "FAILED"
 
 
-def _print(run: TrustedRun) -> None:
+def _print(run: TrustedRun, qualification: Qualification) -> None:
     decision = run.decision
-    fixture = decision.fixture_gate
     output.say_facts(
         {
             "run": run.run_id,
             "profile": run.plan.profile,
-            "fixture gate": f"not applicable: {run.plan.mode.value} mode"
-            if fixture is GateState.NOT_APPLICABLE
-            else fixture.value,
+            "fixture gate": _fixture_gate_words(run),
             "model gate": model_gate_words(run),
             "calibration": calibration_words(run),
             "results": f"{decision.observed} of {decision.expected} planned",
@@ -141,7 +154,25 @@ def _print(run: TrustedRun) -> None:
             "evidence level": f"{run.level.value} (asked: {run.minimum_level.value})",
         }
     )
+    output.say()
+    output.say(independence(run.plan))
+    _print_gates(qualification)
     _print_reasons(decision)
+
+
+def _print_gates(qualification: Qualification) -> None:
+    """Print the calibration gates that the plan declares, and what all of them together come to."""
+    for gate in qualification.gates:
+        output.say()
+        output.say(f"Calibration gate {gate.criterion.value}, run {gate.run}, labels {gate.labels or 'none'}:")
+        output.say(f"  {gate.outcome.value}: {gate.words}")
+        for reason in gate.reasons:
+            output.say(f"  - {reason.message} [{reason.rule}]")
+            if reason.items:
+                output.say(f"    {', '.join(reason.items)}")
+    if qualification.gates:
+        output.say()
+        output.say(f"qualification      {qualification.state.value}: results, controls and every declared gate")
 
 
 def _print_reasons(decision: Decision) -> None:

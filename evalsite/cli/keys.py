@@ -1,38 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """``evalsite keys``: the ceremony that founds a ledger, and what stands in the keystore."""
 
-import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
 from evalsite.cli import output
 from evalsite.cli.context import find_project, host_clock, ledger_option
+from evalsite.cli.unlock import passphrase_option, sealing
 from evalsite.errors import InputError, shorten
 from evalsite.ledger import rotation
-from evalsite.ledger.ed25519 import Signer, parse_public_pem
+from evalsite.ledger.cosignature import parse_witness_key
+from evalsite.ledger.ed25519 import parse_public_pem
 from evalsite.ledger.keyexport import export_keys, exported_keys
 from evalsite.ledger.keys import read_pins, usable_ledgers
 from evalsite.ledger.layout import TRUST
-from evalsite.ledger.passphrase import VARIABLE, check_passphrase, read_passphrase, sealing_passphrase, unlocking
+from evalsite.ledger.mldsa import SecondSigner
 from evalsite.ledger.pins import keystore_folder
+from evalsite.ledger.trust import ROLES, SECOND, slot_of
 from evalsite.ledger.writer import found_ledger, verified_ledger
 from evalsite.schema.checks import Level
-from evalsite.storage import PRIVATE_FILE, PRIVATE_FOLDER, create, ensure_folder
+from evalsite.storage import read_regular
 
 _MAX_PUBLIC = 4096
-_descriptor_option = click.option(
-    "--passphrase-fd", type=int, metavar="N", help="Read the passphrase from this open file descriptor (for CI)."
-)
 _root_option = click.option(
     "--root-key-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The root key's file, if it is kept elsewhere than in the keystore.",
+)
+_leave_option = click.option(
+    "--leave-unfinished", is_flag=True, help="Go on although a run waits for its seal; it can't be sealed then."
 )
 
 
@@ -52,8 +51,9 @@ def keys() -> None:
     "A3 outside time, A4 witness quorum.",
 )
 @click.option("--passphrase", "protect", is_flag=True, help="Encrypt the private keys with a passphrase.")
-@_descriptor_option
-def init(ledger: str | None, minimum_level: str, *, protect: bool, passphrase_fd: int | None) -> None:
+@click.option("--post-quantum", is_flag=True, help="Give the log a second key, ML-DSA-44; its checkpoints need both.")
+@passphrase_option
+def init(ledger: str | None, minimum_level: str, *, protect: bool, post_quantum: bool) -> None:
     """Make root, runner and log key, and start a ledger in this project.
 
     Private keys are written outside the project, readable by you alone. The project gets the public
@@ -63,8 +63,11 @@ def init(ledger: str | None, minimum_level: str, *, protect: bool, passphrase_fd
     name = ledger or f"local-{secrets.token_hex(3)}"
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise InputError("expected a name of lower-case letters, digits, dots and hyphens", at="--ledger")
-    with _unlocked(passphrase_fd, seal=protect or passphrase_fd is not None):
-        fingerprint = found_ledger(project, keystore, name, now=host_clock().now(), minimum_level=minimum_level)
+    second = SecondSigner.generate() if post_quantum else None
+    with sealing(asked=protect):
+        fingerprint = found_ledger(
+            project, keystore, name, now=host_clock().now(), minimum_level=minimum_level, second=second
+        )
     output.say(f"ledger       {name}")
     output.say(f"root key     {fingerprint}")
     output.say(f"private keys {keystore / name}  (outside the project; back up root.pem offline)")
@@ -91,24 +94,22 @@ def list_keys(ledger: str | None) -> None:
 
 
 @keys.command("rotate")
-@click.argument("role", type=click.Choice(["root", "runner", "log"]))
+@click.argument("role", type=click.Choice([*ROLES, SECOND]))
 @ledger_option
 @_root_option
-@click.option(
-    "--leave-unfinished", is_flag=True, help="Go on although a run waits for its seal; it can't be sealed then."
-)
-@_descriptor_option
-def rotate(
-    role: str, ledger: str | None, root_key_file: Path | None, *, leave_unfinished: bool, passphrase_fd: int | None
-) -> None:
+@_leave_option
+@passphrase_option
+def rotate(role: str, ledger: str | None, root_key_file: Path | None, *, leave_unfinished: bool) -> None:
     """Replace the key of ROLE by a new one, from the next log entry on.
+
+    The role log-ml-dsa-44 is the log's second key, against the day on which Ed25519 can be forged: a ledger
+    that has none gets it, and signs its checkpoints with both from then on.
 
     A new keyring version is signed by the root key (the root key's own successor by both) and published
     in the log. What was signed before stays good.
     """
     place = _place(ledger, root_key_file)
-    with _unlocked(passphrase_fd):
-        changed = rotation.rotate(place, role, now=host_clock().now(), leave_unfinished=leave_unfinished)
+    changed = rotation.rotate(place, role, now=host_clock().now(), leave_unfinished=leave_unfinished)
     _tell(place, changed)
     if role == "root":
         _ceremony(place.ledger, changed.root_fingerprint)
@@ -120,53 +121,54 @@ def rotate(
 @click.option("--reason", required=True, metavar="TEXT", help="Why, in one line; it stands in the log for good.")
 @ledger_option
 @_root_option
-@_descriptor_option
-def revoke(key: str, reason: str, ledger: str | None, root_key_file: Path | None, *, passphrase_fd: int | None) -> None:
+@_leave_option
+@passphrase_option
+def revoke(key: str, reason: str, ledger: str | None, root_key_file: Path | None, *, leave_unfinished: bool) -> None:
     """Revoke KEY (its id, sha256:...) from the next log entry on.
 
     A runner or log key in force gets a successor. What the log held before stays good, with a note.
     """
     place = _place(ledger, root_key_file)
-    with _unlocked(passphrase_fd):
-        _tell(place, rotation.revoke(place, key, reason=reason, now=host_clock().now()))
+    now = host_clock().now()
+    _tell(place, rotation.revoke(place, key, reason=reason, now=now, leave_unfinished=leave_unfinished))
 
 
 @keys.command("add")
 @click.argument("role", type=click.Choice(["approver", "witness"]))
 @click.argument("name")
-@click.option("--public", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Public key, PEM.")
+@click.option(
+    "--public",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="File of the public key: PEM, or the line that `evalsite witness init` printed.",
+)
 @click.option("--generate", is_flag=True, help="Make the key here, in your keystore.")
 @ledger_option
 @_root_option
-@_descriptor_option
-def add(role: str, name: str, public: Path | None, *, generate: bool, passphrase_fd: int | None, **where: Any) -> None:
+@passphrase_option
+def add(
+    role: str, name: str, public: Path | None, *, generate: bool, ledger: str | None, root_key_file: Path | None
+) -> None:
     """List the key of an approver or witness, called NAME, in the keyring."""
     if (public is None) is not generate:
         raise InputError("expected one of --public and --generate", at="keys add")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
         raise InputError("expected a name of lower-case letters, digits, dots and hyphens", at="NAME")
-    place = _place(where["ledger"], where["root_key_file"])
-    with _unlocked(passphrase_fd, seal=generate and passphrase_fd is not None):
-        if public is None:
-            signer = Signer.generate()
-            path = place.box / f"{role}-{name}.pem"
-            ensure_folder(path.parent, mode=PRIVATE_FOLDER)
-            create(path, signer.to_pem(sealing_passphrase()), mode=PRIVATE_FILE)
-            raw = signer.public_key
-            output.say(f"private key  {path}")
-        else:
-            raw = parse_public_pem(public.read_bytes()[:_MAX_PUBLIC])
-        _tell(place, rotation.add_key(place, role, name, raw, now=host_clock().now()))
+    place = _place(ledger, root_key_file)
+    raw = None if public is None else _public_key(read_regular(public, _MAX_PUBLIC))
+    with sealing(asked=False):
+        changed = rotation.add_key(place, role, name, raw, now=host_clock().now())
+    if raw is None:
+        output.say(f"private key  {place.box / rotation.key_file(role, name)}")
+    _tell(place, changed)
 
 
 @keys.command("finish")
 @ledger_option
-@_descriptor_option
-def finish(ledger: str | None, passphrase_fd: int | None) -> None:
+@passphrase_option
+def finish(ledger: str | None) -> None:
     """Finish a change of keys that was cut short."""
     place = _place(ledger, None)
-    with _unlocked(passphrase_fd):
-        changed = rotation.finish_change(place, now=host_clock().now())
+    changed = rotation.finish_change(place, now=host_clock().now())
     if changed is None:
         output.note(f"No change of keys of the ledger {place.ledger} is unfinished.")
     else:
@@ -190,17 +192,10 @@ def export(ledger: str | None, into: Path | None) -> None:
             output.say(data.decode().rstrip())
 
 
-@contextmanager
-def _unlocked(descriptor: int | None, *, seal: bool = False) -> Iterator[None]:
-    passphrase = None if descriptor is None else read_passphrase(descriptor)
-    if seal and passphrase is None:
-        passphrase = check_passphrase(
-            click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
-            if (stated := os.environ.get(VARIABLE)) is None
-            else os.fsencode(stated)
-        )
-    with unlocking(passphrase, seal=seal):
-        yield
+def _public_key(data: bytes) -> bytes:
+    if data.lstrip().startswith(b"-----BEGIN"):
+        return parse_public_pem(data)
+    return parse_witness_key(data.decode("utf-8", "replace").strip()).public_key
 
 
 def _chosen(project: Path, ledger: str | None) -> str:
@@ -235,7 +230,7 @@ def _list_ledger(project: Path, ledger: str) -> None:
     rows = [("root", f"{ledger}/root", keys_now.root_fingerprint, "in force")]
     for item in keys_now.keyring.keys:
         state = "revoked" if item.revoked_at else "replaced" if item.not_after else "in force"
-        rows.append((item.role, item.name, item.key_id, state))
+        rows.append((slot_of(item), item.name, item.key_id, state))
     output.say_table(("role", "name", "key", "state"), rows)
 
 

@@ -6,6 +6,7 @@ raised on purpose end here, with their exit code; anything else is a crash and k
 traceback and exit code 1.
 """
 
+import errno
 import importlib
 import sys
 from typing import NoReturn
@@ -13,7 +14,10 @@ from typing import NoReturn
 import click
 
 from evalsite import __version__
-from evalsite.errors import EvalsiteError, InputError, shorten
+from evalsite.cli.streams import patient_streams
+from evalsite.errors import EvalsiteError, InputError, UndecidedError, shorten
+
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.EIO)
 
 #: Command name -> (module, attribute, one line for the overview).
 COMMANDS = {
@@ -21,12 +25,17 @@ COMMANDS = {
     "init": ("project", "init", "Start a new project: mkdocs.yml, corpora/, runs/, docs/."),
     "keys": ("keys", "keys", "Found a ledger with its keys; list, replace, revoke and export keys."),
     "corpus": ("corpus", "corpus", "Check, show and compare corpora; JSON Schemas for editors."),
+    "label": ("label", "label", "Label blind: sheets, commitments before the judge runs, reveals behind it."),
     "run": ("run", "run", "Execute a campaign and seal its record; resume an interrupted run."),
+    "rejudge": ("rejudge", "rejudge", "Put the recorded answers of a run before a judge again; ask nobody else."),
     "verify": ("verify", "verify", "Check the whole trail, or one run, and print every step with its count."),
     "anchor": ("anchor", "anchor", "Let others vouch for a log's head: witnesses, git tags, time stamps."),
     "witness": ("witness", "witness", "Watch other people's logs as a second person, and cosign what only grew."),
     "export": ("export", "export", "Hand over a run, or one case of it, so that a stranger can check it."),
+    "calibrate": ("calibrate", "calibrate", "How far a judge can be trusted: its verdicts against labels of people."),
     "gate": ("gate", "gate", "Recompute the decision over a run from its verified record."),
+    "compare": ("compare", "compare", "Compare two runs by case and repetition; refuse what can't be compared."),
+    "power": ("power", "power", "Say beforehand how many cases or labels it takes to show something."),
     "build": ("site", "build", "Verify, then build the review site."),
     "serve": ("site", "serve", "Verify, build and serve the review site on this machine."),
 }
@@ -70,28 +79,40 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with a code of the published table."""
+    with patient_streams(sys.stdout, sys.stderr) as results:
+        code = _run()
+        if results.failure is not None and not code:  # a verdict that says no stays as it is
+            lost = f"could not write the results: {results.failure.strerror}"
+            code = _explain(UndecidedError(lost, at="standard output"))
+        sys.exit(code)
+
+
+def _run() -> int:
     try:
         code = cli.main(standalone_mode=False)
+    except SystemExit as exc:  # how a command states its verdict
+        code = exc.code
     except EvalsiteError as exc:
-        _explain(exc)
-        sys.exit(exc.exit_code)
+        return _explain(exc)
     except click.exceptions.Abort:
         click.echo("evalsite: interrupted", err=True)
-        sys.exit(130)
+        return 130
     except click.ClickException as exc:
         exc.show()
-        sys.exit(2)
+        return 2
     except OSError as exc:
         if exc.filename is None:
             raise
-        # The operating system refused a path that the user stated: an input error, and no crash of ours.
-        _explain(InputError(f"could not read or write: {exc.strerror}", at=shorten(exc.filename)))
-        sys.exit(InputError.exit_code)
-    sys.exit(code if isinstance(code, int) else 0)
+        # The operating system refused a path that the user stated: no crash of ours. What is there and can't be
+        # read decides nothing; what is not there was stated wrongly.
+        kind = UndecidedError if exc.errno in _REFUSALS else InputError
+        return _explain(kind(f"could not read or write: {exc.strerror}", at=shorten(exc.filename)))
+    return code if isinstance(code, int) else 0
 
 
-def _explain(exc: EvalsiteError) -> None:
+def _explain(exc: EvalsiteError) -> int:
     click.echo(f"evalsite: {exc.message}", err=True)
     for name, text in (("at", exc.at), ("rule", exc.rule), ("do", exc.advice)):
         if text:
             click.echo(f"  {name + ':':<6}{text}", err=True)
+    return exc.exit_code

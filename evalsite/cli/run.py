@@ -13,14 +13,16 @@ import click
 from evalsite.campaign.project import load_run
 from evalsite.campaign.session import Host, resume_run, start_run
 from evalsite.cli import output
-from evalsite.cli.context import find_project, host_clock, json_option, ledger_option
+from evalsite.cli.context import find_project, host_clock, json_option, ledger_option, writing_ledger
 from evalsite.cli.progress import Watcher, watcher
 from evalsite.cli.reports import RunReport
+from evalsite.cli.unlock import passphrase_option
 from evalsite.corpus.load import LoadedCampaign, load_campaign
 from evalsite.errors import InputError, RunInterruptedError, UndecidedError
-from evalsite.ledger.keys import usable_ledgers
+from evalsite.ledger.layout import run_folder
 from evalsite.ledger.pins import all_pins, keystore_folder
 from evalsite.ledger.writer import open_ledger
+from evalsite.site.independence import independence
 
 
 @click.command()
@@ -29,6 +31,7 @@ from evalsite.ledger.writer import open_ledger
 @click.option("--judge-model", metavar="NAME", help="Another model for the judge, same endpoint and protocol.")
 @click.option("--run-id", metavar="NAME", help="Name of the new run; default: date, corpus, campaign, random digits.")
 @ledger_option
+@passphrase_option
 @json_option
 def run(
     campaign: Path,
@@ -50,9 +53,14 @@ def run(
     loaded = load_campaign(campaign)
     project, keystore = find_project(loaded.path.parent), keystore_folder()
     name = resumed or run_id or _new_run_id(loaded)
-    chosen = _ledger(project, keystore, ledger)
-    with watcher(f"{loaded.corpus.corpus.name} / {loaded.spec.name}") as watch:
-        _sit(project, keystore, chosen, loaded, name, judge_model, resume=bool(resumed), watch=watch)
+    chosen = writing_ledger(project, keystore, ledger)
+    try:
+        with watcher(f"{loaded.corpus.corpus.name} / {loaded.spec.name}") as watch:
+            _sit(project, keystore, chosen, loaded, name, judge_model, resume=bool(resumed), watch=watch)
+    except (RunInterruptedError, UndecidedError):
+        if (project / run_folder(name)).is_dir():
+            output.note(f"What is recorded stays: evalsite run {campaign} --resume {name} goes on with it.")
+        raise
     facts = {"run": name, "ledger": chosen, "record": f"runs/{name}", "statuses": watch.counts}
     if as_json:
         output.say_report(RunReport, facts)
@@ -75,15 +83,20 @@ def _sit(  # noqa: PLR0913 - the pieces of one sitting
     watch: Watcher,
 ) -> None:
     pins = all_pins()
-    host = Host(clock=host_clock(), watch=watch.step, load_run=lambda run: load_run(project, run, pins=pins))
+    host = Host(
+        clock=host_clock(),
+        watch=watch.step,
+        load_run=lambda run: load_run(project, run, pins=pins),
+        planned=lambda plan: output.note(independence(plan)),
+    )
     with open_ledger(project, keystore, ledger) as writer:
         if resume:
-            _interruptible(resume_run(writer, loaded, name, host))
+            interruptible(resume_run(writer, loaded, name, host))
         else:
-            _interruptible(start_run(writer, loaded, name, host, judge_model=judge_model))
+            interruptible(start_run(writer, loaded, name, host, judge_model=judge_model))
 
 
-def _interruptible(work: Coroutine[None, None, None]) -> None:
+def interruptible(work: Coroutine[None, None, None]) -> None:
     """Run a coroutine; the first SIGINT or SIGTERM cancels it with the signal's name."""
     heard = "CancelledError"
 
@@ -114,29 +127,3 @@ def _new_run_id(loaded: LoadedCampaign) -> str:
     day = host_clock().now()[:10].replace("-", "")
     words = re.sub(r"[^a-z0-9-]+", "-", f"{loaded.corpus.corpus.name}-{loaded.spec.name}".lower())
     return f"{day}-{words[:46].strip('-')}-{secrets.token_hex(3)}"
-
-
-def _ledger(project: Path, keystore: Path, stated: str | None) -> str:
-    usable = usable_ledgers(project, keystore)
-    if stated is not None:
-        if stated not in usable:
-            raise UndecidedError(
-                f"expected a ledger whose keys are here, got {stated!a}",
-                at="--ledger",
-                advice=f"Keys are here for: {', '.join(usable) or 'none'}. Found one with `evalsite keys init`.",
-            )
-        return stated
-    if len(usable) == 1:
-        return usable[0]
-    if not usable:
-        raise InputError(
-            "expected a ledger whose private keys are in your keystore, found none",
-            at=str(Path("runs") / "trust"),
-            rule="signed records",
-            advice="Found your own with `evalsite keys init`; runs of other ledgers stay as they are.",
-        )
-    raise InputError(
-        f"expected to be told which ledger, you hold keys of {', '.join(usable)}",
-        at="--ledger",
-        advice="Add --ledger NAME.",
-    )

@@ -90,11 +90,11 @@ def build_project(project: Path, target: Path, pins: dict[str, str]) -> BuildRep
     """
     # Heads that this verifier remembers stay out: they would make a page depend on who looked before.
     policy = keystore_policy(keystore_folder(), memory=False)
-    runs = load_project(project, pins=pins, policy=policy).trusted_runs()
+    state = load_project(project, pins=pins, policy=policy)
     # Expiries are judged by the day, so that a second build on the same day gives the same bytes.
     today = f"{host_clock().now()[:10]}T00:00:00Z"
-    newest = max((run.closed_at or run.opened_at for run in runs), default=today)
-    return build_site(project, gather(project, runs, as_of=_as_of(today)), site_dir=target, epoch=_epoch(newest))
+    newest = max((run.closed_at or run.opened_at for run in state.trusted_runs()), default=today)
+    return build_site(project, gather(project, state, as_of=_as_of(today)), site_dir=target, epoch=_epoch(newest))
 
 
 def _epoch(newest: str) -> int:

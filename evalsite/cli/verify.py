@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``evalsite verify``: every step with its count, three verdicts, and the evidence level in words."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from evalsite.cli.context import (
 from evalsite.cli.policy import policy_options, raising
 from evalsite.cli.reports import VerifyReport
 from evalsite.ledger.bundle import is_bundle
-from evalsite.ledger.evidence import NOBODY, Policy, Vouched
+from evalsite.ledger.evidence import Policy, Vouched
 from evalsite.ledger.heads import knows_another, remember_head
 from evalsite.ledger.pins import all_pins, stated_pins
 from evalsite.ledger.policy import require_ledgers
+from evalsite.ledger.runcheck import How
 from evalsite.ledger.verify import ledger_names
 from evalsite.schema.checks import Area, Check, Level
 
@@ -51,14 +53,22 @@ FAST_NOTE = (
 @click.option(
     "--fast/--full", "fast", help="Check hashes, links and signatures without reading lines; full is the default."
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=min(4, os.cpu_count() or 1),
+    help="Processes for runs of more than 4,096 events. Default: one for each CPU, at most 4.",
+)
 @json_option
-def verify(
+def verify(  # noqa: PLR0913 - one for each option
+    *,
     run: str | None,
     root_keys: tuple[str, ...],
     minimum_level: str,
     policy: Policy,
-    fast: bool,  # noqa: FBT001 - click hands flags over by name
-    as_json: bool,  # noqa: FBT001
+    fast: bool,
+    workers: int,
+    as_json: bool,
 ) -> None:
     """Check the whole trail, or RUN with its ledger, or a bundle of `evalsite export` (folder or .tar.gz).
 
@@ -66,9 +76,9 @@ def verify(
     of the whole trail, is an integrity failure.
 
     Exit 0 when everything holds, 4 on an integrity failure, 5 when a run is open, something is
-    missing, or the evidence is below the level that a ledger asks for.
+    missing or can't be read, or the evidence is below the level that a ledger asks for.
     """
-    pins = all_pins(root_keys)
+    pins, how = all_pins(root_keys), How(fast=fast, workers=workers)
     state: ProjectState | None = None
     notes: tuple[str, ...] = (FAST_NOTE,) if fast else ()
     if run is not None and is_bundle(Path(run)):
@@ -76,11 +86,10 @@ def verify(
             raise click.UsageError("expected --full for a bundle: it is read whole or not at all")
         named, levels, notes = _verify_bundle(Path(run), pins, policy)
     elif run is None:
-        project = _project(policy)
-        state = inspect_project(project, pins=pins, policy=policy, fast=fast)
+        state = inspect_project(_project(policy), pins=pins, policy=policy, how=how)
         named, levels = list(state.all_checks()), _ledger_levels(state)
     else:
-        one = inspect_run(_project(policy), run, pins=pins, policy=policy, fast=fast)
+        one = inspect_run(_project(policy), run, pins=pins, policy=policy, how=how)
         named, levels = [(f"run {run}", check) for check in one.checks], _run_levels(one)
     levels = {name: item.asking(minimum_level) for name, item in levels.items()}
     verdicts = {area: _verdict([check for _, check in named if check.area is area]) for area in Area}
@@ -92,9 +101,7 @@ def verify(
     if as_json:
         output.say_report(VerifyReport, {**_facts(named, levels, verdicts, code), "notes": list(notes)})
     else:
-        _print(named, levels, verdicts, code)
-        for text in notes:
-            output.say(f"note: {text}")
+        _print(named, levels, verdicts, code, notes)
     if state is not None and not fast and policy.memory is not None and verdicts[Area.INTEGRITY] == "holds":
         _remember(state, policy.memory)
     raise SystemExit(code)
@@ -144,8 +151,9 @@ def _remember(state: ProjectState, keystore: Path) -> None:
 def _verdict(checks: list[Check]) -> str:
     if any(check.findings for check in checks):
         return "FAILED"
-    # A step that looked at nothing has not held: an empty trail is never in order.
-    return "holds" if checks and all(check.holds for check in checks) else "nothing checked"
+    if not any(check.checked for check in checks):
+        return "nothing checked"  # a step that looked at nothing has not held: an empty trail is never in order
+    return "holds" if all(check.holds for check in checks) else "not decided"
 
 
 def _ledger_levels(state: ProjectState) -> dict[str, _Reached]:
@@ -153,12 +161,9 @@ def _ledger_levels(state: ProjectState) -> dict[str, _Reached]:
 
 
 def _run_levels(state: RunState) -> dict[str, _Reached]:
-    run = state.trusted
-    if run is not None:
-        return {run.ledger: _Reached(run.level, run.minimum_level, run.vouched)}
-    if state.ledger is not None and state.reached is not None:  # a fast check, which trusts no run
-        return {state.ledger: _Reached(*state.reached, NOBODY)}
-    return {}
+    if state.ledger is None or state.reached is None:
+        return {}
+    return {state.ledger: _Reached(*state.reached, state.vouched)}
 
 
 def _exit_code(verdicts: dict[Area, str], levels: dict[str, _Reached]) -> int:
@@ -206,6 +211,7 @@ def _print(
     levels: dict[str, _Reached],
     verdicts: dict[Area, str],
     code: int,
+    notes: tuple[str, ...],
 ) -> None:
     previous = None
     for of, group in _grouped(named):
@@ -237,6 +243,8 @@ def _print(
         5: "Not decided: nothing is known to be wrong, and something is open, missing or below the asked level.",
     }
     output.say(words[code])
+    for text in notes:
+        output.say(f"note: {text}")
 
 
 def _print_level(name: str, item: _Reached) -> None:

@@ -13,11 +13,13 @@ import click
 
 from evalsite.cli import output
 from evalsite.cli.context import host_clock
+from evalsite.cli.unlock import passphrase_option, sealing
 from evalsite.errors import EvalsiteError, InputError, IntegrityError, RefusedError
 from evalsite.ledger.checkpoint import parse_checkpoint
 from evalsite.ledger.cosignature import WitnessKey, parse_witness_key
-from evalsite.ledger.ed25519 import Signer
+from evalsite.ledger.ed25519 import Signer, is_encrypted
 from evalsite.ledger.note import parse_note, parse_note_key
+from evalsite.ledger.passphrase import passphrase_for, sealing_passphrase
 from evalsite.ledger.witness import MAX_REQUEST_BYTES, Reply, Witness, add_log, parse_request
 from evalsite.storage import PRIVATE_FILE, PRIVATE_FOLDER, create, ensure_folder, read_regular
 
@@ -51,7 +53,9 @@ def witness() -> None:
 @_state_option
 @_key_option
 @click.option("--name", required=True, help="The witness's name, for instance qa.example/w1.")
-def init(state: Path, key_file: Path | None, name: str) -> None:
+@click.option("--passphrase", "protect", is_flag=True, help="Encrypt the private key with a passphrase.")
+@passphrase_option
+def init(state: Path, key_file: Path | None, name: str, *, protect: bool) -> None:
     """Make a witness's key and folder, and print its verifier key.
 
     Give the printed line to those who verify: they put it into their keystore's `witnesses` file.
@@ -62,7 +66,8 @@ def init(state: Path, key_file: Path | None, name: str) -> None:
         raise InputError("expected no witness in this folder yet", at=VKEY, rule="keys are made once")
     ensure_folder(state, mode=PRIVATE_FOLDER)
     signer = Signer.generate()
-    create(key_file or state / KEY, signer.to_pem(), mode=PRIVATE_FILE)
+    with sealing(asked=protect):
+        create(key_file or state / KEY, signer.to_pem(sealing_passphrase()), mode=PRIVATE_FILE)
     key = WitnessKey(name, signer.public_key)
     create(state / VKEY, f"{key.to_text()}\n".encode())
     output.say(key.to_text())
@@ -88,6 +93,7 @@ def watch(state: Path, vkey: str) -> None:
 @witness.command("cosign")
 @_state_option
 @_key_option
+@passphrase_option
 @click.argument("request", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 def cosign(state: Path, key_file: Path | None, request: Path) -> None:
     """Cosign by file: answer a REQUEST that `evalsite anchor request` wrote, with signature lines.
@@ -107,6 +113,7 @@ def cosign(state: Path, key_file: Path | None, request: Path) -> None:
 @_state_option
 @_key_option
 @click.option("--port", default=7380, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free port.")
+@passphrase_option
 def serve(state: Path, key_file: Path | None, port: int) -> None:
     """Answer cosigning requests on this machine only (C2SP tlog-witness)."""
     with make_server(_open_witness(state, key_file), port) as server:
@@ -176,7 +183,7 @@ def _open_witness(state: Path, key_file: Path | None) -> Witness:
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise RefusedError(f"expected mode 0600, found {mode:04o}", at=path.name, rule="mode 0600")
-    signer = Signer.from_pem(data)
+    signer = Signer.from_pem(data, passphrase_for(f"key of the witness {key.name}") if is_encrypted(data) else None)
     if signer.public_key != key.public_key:
         raise InputError(f"expected the private key of {key.name}", at=path.name, advice="Pass it with --key.")
     return Witness(state, key.name, signer)

@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 
 from evalsite.errors import InputError, shorten
-from evalsite.schema.corpus import BinaryCorpus, Corpus, GradedCorpus, Label, LabelSet
-from evalsite.schema.outcome import Protocol
+from evalsite.schema.calibration import Criterion, DesignLock
+from evalsite.schema.corpus import BinaryCorpus, Corpus, GradedControl, GradedCorpus, Label, LabelSet, controls_of
+from evalsite.schema.outcome import Probe, Protocol
 from evalsite.schema.plan import CampaignSpec, FixtureEndpointSpec, RoleSpec
 from evalsite.yamltext import YamlDocument
 
@@ -42,6 +43,7 @@ def check_cases(corpus: Corpus, documents: Mapping[str, YamlDocument]) -> None:
         raise document.located(InputError(message, at="instructions.candidate", rule="R9"))
     if isinstance(corpus, GradedCorpus):
         _check_cards(corpus, documents)
+    _check_controls(corpus, document)
 
 
 def check_labels(corpus: Corpus, label_sets: tuple[LabelSet, ...], documents: Mapping[str, YamlDocument]) -> None:
@@ -66,6 +68,24 @@ def check_labels(corpus: Corpus, label_sets: tuple[LabelSet, ...], documents: Ma
             if len(dimensions) > 1:
                 message = "expected one dimension per label set, got two: a set holds the labels of one construct"
                 raise document.located(InputError(message, at=f"labels[{index}].dimension", rule="R90"))
+
+
+def check_lock(lock: DesignLock, corpus: Corpus, document: YamlDocument) -> None:
+    """Refuse constants without a gate that this corpus can have, or with a threshold that it cannot have (R63, R64).
+
+    Raises:
+        InputError: The first violation, with its place.
+    """
+    graded = {Criterion.FAITHFULNESS, Criterion.GROUNDEDNESS}
+    own = graded if isinstance(corpus, GradedCorpus) else {one for one in Criterion if one == corpus.protocol.value}
+    if not own & {gate.criterion for gate in lock.gates}:
+        message = f"expected constants for {' or '.join(sorted(own))}, which the protocol {corpus.protocol.value} has"
+        raise document.located(InputError(message, at="gates", rule="R64"))
+    for index, gate in enumerate(lock.gates):
+        if (gate.criterion in graded) is (gate.minimum_agreement is None):
+            expected = "a least agreement" if gate.criterion in graded else "null"
+            message = f"expected {expected} for {gate.criterion.value}"
+            raise document.located(InputError(message, at=f"gates[{index}].minimum_agreement", rule="R63"))
 
 
 def check_campaign(spec: CampaignSpec, corpus: Corpus, document: YamlDocument) -> None:
@@ -114,6 +134,25 @@ def _check_cards(corpus: GradedCorpus, documents: Mapping[str, YamlDocument]) ->
         _refuse_collisions(case.cards, document, f"cases[{number}].cards[{{}}]")
 
 
+def _check_controls(corpus: Corpus, document: YamlDocument) -> None:
+    """Refuse controls that share an id with a case, cite an unknown card, or have no place to reach for."""
+    controls = controls_of(corpus)
+    _refuse_collisions((control.id for control in controls), document, "controls[{}].id")
+    cases = {folded(case.id) for case in corpus.cases}
+    known = {card.id for card in corpus.cards} if isinstance(corpus, GradedCorpus) else set()
+    for number, control in enumerate(controls):
+        at = f"controls[{number}]"
+        if folded(control.id) in cases:
+            message = f"expected an id that no case has, got {shorten(control.id)}"
+            raise document.located(InputError(message, at=f"{at}.id", rule="unique ids"))
+        if (control.probe is Probe.REACH) != (control.place is not None):
+            expected = "head, middle or tail" if control.place is None else "null"
+            message = f"expected {expected} for the probe {control.probe.value}"
+            raise document.located(InputError(message, at=f"{at}.place", rule="controls"))
+        for index, card_id in enumerate(control.cards if isinstance(control, GradedControl) else ()):
+            _refuse_unknown(card_id, known, document, f"{at}.cards[{index}]", what="card")
+
+
 def _check_label(label: Label, protocol: Protocol, document: YamlDocument, index: int) -> None:
     graded = protocol is Protocol.GRADED
     if graded != (label.dimension is not None):
@@ -121,9 +160,10 @@ def _check_label(label: Label, protocol: Protocol, document: YamlDocument, index
         got = "null" if graded else shorten(label.dimension.value if label.dimension else None)
         message = f"expected {expected} for the protocol {protocol.value}, got {got}"
         raise document.located(InputError(message, at=f"labels[{index}].dimension", rule="labels"))
-    if not graded and label.value not in {0, 1}:
-        message = f"expected 0 or 1 for the protocol {protocol.value}, got {label.value}"
-        raise document.located(InputError(message, at=f"labels[{index}].value", rule="R31"))
+    values, rule = ("0, 1 or 2", "R97") if protocol is Protocol.PAIRWISE else ("0 or 1", "R31")
+    if not graded and str(label.value) not in values:
+        message = f"expected {values} for the protocol {protocol.value}, got {label.value}"
+        raise document.located(InputError(message, at=f"labels[{index}].value", rule=rule))
 
 
 def _refuse_unknown(identity: str, known: set[str], document: YamlDocument, at: str, *, what: str = "case") -> None:

@@ -27,7 +27,8 @@ class Change(StrictModel):
     """One difference from corpus a to corpus b.
 
     Args:
-        subject: ``corpus``, ``case MISSING``, ``card OSTRIVANE``, ``labels preset`` or ``label preset/some-case``.
+        subject: ``corpus``, ``case MISSING``, ``control TAIL``, ``card OSTRIVANE``, ``labels preset`` or
+            ``label preset/some-case``.
         field: Path inside the subject; empty when the subject as a whole was added or removed.
         public: Whether a candidate can see the field: its messages change with it (R7).
         before: Digest of the value in a; null when there was none.
@@ -70,9 +71,11 @@ def _subjects(loaded: LoadedCorpus) -> dict[str, dict[str, Any]]:
     frame = corpus.plain()
     frame.pop("cases")
     frame.pop("cards", None)
+    controls = frame.pop("controls", None) or []
     frame["case_order"] = [case.id for case in corpus.cases]
     found: dict[str, dict[str, Any]] = {"corpus": frame}
     found |= {f"case {case.id}": case.plain() for case in corpus.cases}
+    found |= {f"control {control['id']}": control for control in controls}
     if isinstance(corpus, GradedCorpus):
         found |= {f"card {card.id}": card.plain() for card in corpus.cards}
     for label_set in loaded.label_sets:

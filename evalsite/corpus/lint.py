@@ -8,7 +8,7 @@ Nothing here reads a reply or calls an endpoint: it is about what the authors wr
 import re
 from collections.abc import Iterator
 
-from evalsite.corpus import lint_binary, lint_labelled
+from evalsite.corpus import lint_binary, lint_labelled, lint_pairwise
 from evalsite.corpus.crosscheck import folded
 from evalsite.corpus.findings import error, ordered, warning
 from evalsite.corpus.lint_translation import check_translation
@@ -35,9 +35,12 @@ def check_corpus(loaded: LoadedCorpus) -> list[Finding]:
         findings += lint_binary.check(loaded, corpus)
     elif isinstance(corpus, EvidenceCorpus):
         findings += lint_labelled.check_evidence(loaded, corpus)
-    else:
+    elif isinstance(corpus, GradedCorpus):
         findings += lint_labelled.check_graded(loaded, corpus)
+    else:
+        findings += lint_pairwise.check(loaded, corpus)
     findings += lint_labelled.check_label_sets(loaded)
+    findings += lint_labelled.check_controls(loaded)
     if corpus.translation_of is not None:
         findings += _check_against_original(loaded, corpus.translation_of)
     return ordered(findings)
@@ -93,11 +96,12 @@ def _check_frame(loaded: LoadedCorpus) -> Iterator[Finding]:
 
 
 def _check_unused_cards(loaded: LoadedCorpus, corpus: GradedCorpus) -> Iterator[Finding]:
-    used = {folded(card) for case in corpus.cases for card in case.cards}
+    cited = [case.cards for case in corpus.cases] + [control.cards for control in corpus.controls or ()]
+    used = {folded(card) for cards in cited for card in cards}
     for card in corpus.cards:
         if folded(card.id) not in used:
             place = loaded.place(f"cards/{card.id.lower()}.yaml", "id")
-            yield warning("unused-card", place, message=f"no case cites the card {card.id}", rule="")
+            yield warning("unused-card", place, message=f"no case or control cites the card {card.id}", rule="")
 
 
 def _check_hidden(loaded: LoadedCorpus) -> Iterator[Finding]:

@@ -7,8 +7,19 @@ from evalsite.corpus.findings import error, warning
 from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus
 from evalsite.corpus.overlap import normalised
 from evalsite.schema.base import Finding
-from evalsite.schema.corpus import EvidenceCorpus, GradedCorpus, LabelLevel, LabelSet
-from evalsite.schema.outcome import Protocol
+from evalsite.schema.corpus import (
+    Control,
+    EvidenceCase,
+    EvidenceControl,
+    EvidenceCorpus,
+    GradedCase,
+    GradedControl,
+    GradedCorpus,
+    LabelLevel,
+    LabelSet,
+    controls_of,
+)
+from evalsite.schema.outcome import Dimension, Place, Polarity, Probe, Protocol
 
 #: What calibration data of the evidence protocol must hold (R125), as tags.
 EVIDENCE_CATEGORIES = frozenset(
@@ -18,6 +29,8 @@ EVIDENCE_CATEGORIES = frozenset(
 GRADED_CATEGORIES = frozenset({"fact-and-rule", "rule-only", "tension", "unsupported-consistent", "faithful"})
 #: High, middle and low of the rubric (R85), in points.
 ANCHORS = frozenset({0, 50, 100})
+#: Label values that a judge must be able to give; of pairs: neither, a, b.
+_POLES = {Protocol.BINARY: (0, 1), Protocol.EVIDENCE: (0, 1), Protocol.GRADED: (0, 100), Protocol.PAIRWISE: (0, 1, 2)}
 _HUMAN_LEVELS = frozenset({LabelLevel.HUMAN_REVIEWED, LabelLevel.HUMAN_BLIND_ANCHORED})
 
 
@@ -46,6 +59,55 @@ def check_graded(loaded: LoadedCorpus, corpus: GradedCorpus) -> Iterator[Finding
             message = f"{case.id}: the answer is the same as {seen[key]}"
             yield error("duplicate-input", _case(loaded, index), message=message, rule="R1")
         seen.setdefault(key, case.id)
+
+
+def check_controls(loaded: LoadedCorpus) -> Iterator[Finding]:
+    """Yield what the controls of the evidence or graded protocol leave untried (T2, R126, judging design §4.3)."""
+    corpus = loaded.corpus
+    if not isinstance(corpus, EvidenceCorpus | GradedCorpus):
+        return
+    controls = controls_of(corpus)
+    if not controls:
+        message = "the corpus has no controls: a live judge is shown nothing of known classification first"
+        yield warning("no-controls", loaded.place(CORPUS_FILE, "protocol"), message=message, rule="T2")
+        return
+    lengths = _Lengths(corpus)
+    longest = max((lengths.of(case) for case in corpus.cases), default=0)
+    for index, control in enumerate(controls):
+        if control.probe is Probe.REACH and lengths.of(control) < longest:
+            message = f"{control.id}: what is shown has {lengths.of(control)} characters, the longest case {longest}"
+            at = loaded.place(CORPUS_FILE, f"controls[{index}]")
+            yield warning("short-control", at, message=f"{message}: a cut behind it goes unseen", rule="R83")
+    dimensions = {control.dimension if isinstance(control, GradedControl) else None for control in controls}
+    if isinstance(corpus, GradedCorpus):
+        dimensions |= set(Dimension)
+    for dimension in sorted(dimensions, key=str):
+        of_one = [control for control in controls if getattr(control, "dimension", None) is dimension]
+        yield from _check_untried(loaded, "" if dimension is None else f"{dimension.value}: ", of_one)
+
+
+def _check_untried(loaded: LoadedCorpus, name: str, controls: list[Control]) -> Iterator[Finding]:
+    at = loaded.place(CORPUS_FILE, "controls")
+    missing = [pole.value for pole in Polarity if pole not in {control.polarity for control in controls}]
+    if missing:
+        message = f"{name}no control is {' or '.join(missing)}: a judge that always says the other passes them all"
+        yield warning("one-pole", at, message=message, rule="R67, R88")
+    if Place.TAIL not in {control.place for control in controls}:
+        message = f"{name}no control has what decides in its tail: a judge that is shown heads only passes them all"
+        yield warning("no-tail-control", at, message=message, rule="R83, R129")
+
+
+class _Lengths:
+    """How many characters of evidence or cards a judge is shown of a case or control."""
+
+    def __init__(self, corpus: EvidenceCorpus | GradedCorpus) -> None:
+        cards = corpus.cards if isinstance(corpus, GradedCorpus) else ()
+        self._cards = {card.id: len(card.head) + len(card.tail) for card in cards}
+
+    def of(self, shown: EvidenceCase | GradedCase | Control) -> int:
+        if isinstance(shown, EvidenceCase | EvidenceControl):
+            return sum(map(len, shown.evidence))
+        return sum(self._cards[card] for card in shown.cards)
 
 
 def check_label_sets(loaded: LoadedCorpus) -> Iterator[Finding]:
@@ -77,9 +139,9 @@ def _check_coverage(loaded: LoadedCorpus, label_set: LabelSet) -> Iterator[Findi
         message = f"{len(missing)} of {len(loaded.corpus.cases)} cases have no label, the first is {missing[0]}"
         yield warning("unlabelled-cases", _label(loaded, label_set, "labels"), message=message, rule="R71")
     graded = loaded.corpus.protocol is Protocol.GRADED
-    low, high = (0, 100) if graded else (0, 1)
+    poles = _POLES[loaded.corpus.protocol]
     values = {label.value for label in label_set.labels}
-    for pole in (low, high):
+    for pole in poles:
         if pole not in values:
             message = f"no label has the value {pole}: a judge that never gives it would go unnoticed"
             yield warning("one-pole", _label(loaded, label_set, "labels"), message=message, rule="R88")

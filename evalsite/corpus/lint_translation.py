@@ -8,7 +8,7 @@ from evalsite.corpus.findings import error, ordered
 from evalsite.corpus.load import CORPUS_FILE, LoadedCorpus
 from evalsite.errors import shorten
 from evalsite.schema.base import Finding
-from evalsite.schema.corpus import BinaryCase, Case, EvidenceCase
+from evalsite.schema.corpus import BinaryCase, Case, EvidenceCase, PairwiseCase
 
 _RULE = "translations"
 
@@ -75,4 +75,6 @@ def _parts(case: Case) -> dict[str, Any]:
     common = {"title": case.title, "tags": list(case.tags)}
     if isinstance(case, EvidenceCase):
         return {**common, "evidence": [len(case.evidence)], "explanation": case.explanation}
+    if isinstance(case, PairwiseCase):
+        return {**common, "question": case.question, "answer_a": case.answer_a, "answer_b": case.answer_b}
     return {**common, "cards": list(case.cards), "question": case.question, "answer": case.answer}

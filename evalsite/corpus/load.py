@@ -2,7 +2,7 @@
 """A corpus folder and a campaign file to validated objects with fingerprints (R1, R2, R99).
 
 Layout: ``corpora/<name>/corpus.yaml``, ``cards/<id in lower case>.yaml`` (graded protocol),
-``labels/<name>.yaml``, ``campaigns/<name>.yaml``. Every error names file, line and field.
+``labels/<name>.yaml``, ``campaigns/<name>.yaml``, ``design-lock.yaml``. Every error names file, line and field.
 
 What this module leaves out: whether a corpus is any good, which `evalsite.corpus.lint` says, and
 ``policy.yaml``, which belongs to retention.
@@ -19,6 +19,7 @@ from evalsite.corpus import crosscheck
 from evalsite.corpus.files import SUFFIX, read_document, yaml_files
 from evalsite.errors import InputError, shorten
 from evalsite.schema.base import StrictModel
+from evalsite.schema.calibration import DesignLock
 from evalsite.schema.corpus import (
     BinaryCorpus,
     Card,
@@ -27,18 +28,23 @@ from evalsite.schema.corpus import (
     CorpusSnapshot,
     EvidenceCorpus,
     GradedCase,
+    GradedControl,
     GradedCorpus,
     LabelSet,
+    PairwiseCorpus,
+    controls_of,
 )
 from evalsite.schema.outcome import Protocol
 from evalsite.schema.plan import CampaignSpec
 from evalsite.yamltext import YamlDocument
 
 CORPUS_FILE = "corpus.yaml"
-_MODELS: dict[str, type[BinaryCorpus | EvidenceCorpus | GradedCorpus]] = {
+LOCK_FILE = "design-lock.yaml"
+_MODELS: dict[str, type[BinaryCorpus | EvidenceCorpus | GradedCorpus | PairwiseCorpus]] = {
     Protocol.BINARY: BinaryCorpus,
     Protocol.EVIDENCE: EvidenceCorpus,
     Protocol.GRADED: GradedCorpus,
+    Protocol.PAIRWISE: PairwiseCorpus,
 }
 _Model = TypeVar("_Model", bound=StrictModel)
 
@@ -53,6 +59,8 @@ class LoadedCorpus:
         fingerprint: SHA-256 of the snapshot's canonical bytes: any change of any field changes it.
         case_fingerprints: Per case id, the digest of the case and of the cards that it cites.
         documents: The parsed files by their name inside the folder, for places in messages.
+        design_lock: The corpus's own constants of calibration gates; null where those of this software hold.
+            They are frozen in a log, not in the snapshot: cases and labels do not depend on them.
     """
 
     folder: Path
@@ -62,6 +70,7 @@ class LoadedCorpus:
     fingerprint: str
     case_fingerprints: Mapping[str, str]
     documents: Mapping[str, YamlDocument] = field(repr=False, compare=False)
+    design_lock: DesignLock | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -108,6 +117,7 @@ def load_corpus(folder: Path) -> LoadedCorpus:
         raise document.located(InputError(message, at="name", rule="corpus name"))
     crosscheck.check_cases(corpus, documents)
     crosscheck.check_labels(corpus, label_sets, documents)
+    lock = _design_lock(folder, shown, corpus, documents)
     snapshot = CorpusSnapshot(format="evalsite/corpus-snapshot/v1", corpus=corpus, label_sets=label_sets)
     return LoadedCorpus(
         folder=folder,
@@ -117,7 +127,22 @@ def load_corpus(folder: Path) -> LoadedCorpus:
         fingerprint=snapshot_fingerprint(snapshot),
         case_fingerprints=case_fingerprints(corpus),
         documents=documents,
+        design_lock=lock,
     )
+
+
+def control_fingerprints(corpus: Corpus) -> dict[str, str]:
+    """Return one digest per control: over all that it says, and over the cards that it cites."""
+    cards = {card.id: card.plain() for card in corpus.cards} if isinstance(corpus, GradedCorpus) else {}
+    return {
+        control.id: digest_value(
+            {
+                "control": control.plain(),
+                "cards": [cards[card] for card in control.cards] if isinstance(control, GradedControl) else [],
+            }
+        )
+        for control in controls_of(corpus)
+    }
 
 
 def snapshot_fingerprint(snapshot: CorpusSnapshot) -> str:
@@ -209,6 +234,17 @@ def _corpus(document: YamlDocument, cards: tuple[Card, ...]) -> Corpus:
         return GradedCorpus.from_value({**document.value, "cards": [card.plain() for card in cards]})
     except InputError as exc:
         raise document.located(exc) from exc
+
+
+def _design_lock(folder: Path, shown: str, corpus: Corpus, documents: dict[str, YamlDocument]) -> DesignLock | None:
+    path = folder / LOCK_FILE
+    if not path.exists() and not path.is_symlink():
+        return None
+    _, document = read_document(path, name=f"{shown}/{LOCK_FILE}")
+    documents[LOCK_FILE] = document
+    lock = _read(document, DesignLock)
+    crosscheck.check_lock(lock, corpus, document)
+    return lock
 
 
 def _load_named(folder: Path, part: str, model: type[_Model], documents: dict[str, YamlDocument]) -> tuple[_Model, ...]:

@@ -8,7 +8,8 @@ What a schema cannot say (ids that must exist, names that must equal the file's)
 from typing import Any
 
 from evalsite.schema.base import StrictModel
-from evalsite.schema.corpus import BinaryCorpus, Card, EvidenceCorpus, GradedCorpus, LabelSet
+from evalsite.schema.calibration import DesignLock
+from evalsite.schema.corpus import BinaryCorpus, Card, EvidenceCorpus, GradedCorpus, LabelSet, PairwiseCorpus
 from evalsite.schema.plan import CampaignSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,9 +19,11 @@ _FILES: dict[str, type[StrictModel]] = {
     "corpus-binary": BinaryCorpus,
     "corpus-evidence": EvidenceCorpus,
     "corpus-graded": GradedCorpus,
+    "corpus-pairwise": PairwiseCorpus,
     "card": Card,
     "labels": LabelSet,
     "campaign": CampaignSpec,
+    "design-lock": DesignLock,
 }
 
 

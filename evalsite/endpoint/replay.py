@@ -28,6 +28,18 @@ class RecordedReply:
     usage: Usage
 
 
+#: What is given where a run recorded no reply (or none is left).
+NOT_RECORDED = RecordedReply(
+    raw=None,
+    reply_format="text",
+    error_type="NotRecorded",
+    http_status=None,
+    done_reason=None,
+    model_digest=None,
+    usage=NO_USAGE,
+)
+
+
 def replay_identity(recorded: Identity, run: str) -> Identity:
     """Return what a replay says of itself: the recorded identity, marked with the run it comes from.
 
@@ -63,7 +75,7 @@ class ReplayEndpoint:
         """Give the next recorded reply to this prompt; ``NotRecorded`` when there is none (left)."""
         recorded = next(self._waiting.get(digest_text(ask.prompt), iter(())), None)
         if recorded is None:
-            recorded = _NOT_RECORDED
+            recorded = NOT_RECORDED
         return Reply(
             request=ask_bytes(ask),
             raw=recorded.raw,
@@ -86,14 +98,3 @@ class ReplayEndpoint:
 
     async def close(self) -> None:
         """Nothing to release."""
-
-
-_NOT_RECORDED = RecordedReply(
-    raw=None,
-    reply_format="text",
-    error_type="NotRecorded",
-    http_status=None,
-    done_reason=None,
-    model_digest=None,
-    usage=NO_USAGE,
-)

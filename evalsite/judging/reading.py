@@ -9,12 +9,20 @@ from dataclasses import dataclass
 
 from evalsite.endpoint.content import reply_content
 from evalsite.errors import InputError
-from evalsite.judging.prompts import VERDICT_MODELS
+from evalsite.judging.prompts import PROMPT_VERSIONS, verdict_model
 from evalsite.schema import bounds
 from evalsite.schema.base import StrictModel
 from evalsite.schema.entries import Call
 from evalsite.schema.outcome import Protocol, Status, VerdictFacts
-from evalsite.schema.replies import BinaryVerdict, CandidateAnswer, EvidenceVerdict, GradedVerdict, Verdict
+from evalsite.schema.replies import (
+    BinaryVerdict,
+    CandidateAnswer,
+    EvidenceVerdict,
+    GradedVerdict,
+    GradedVerdictV2,
+    PairwiseVerdict,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +60,16 @@ def read_verdict(protocol: Protocol, call: Call, raw: bytes | None, *, evidence_
     content = _content(call, raw)
     if isinstance(content, Unread):
         return content
-    parsed = _parse(VERDICT_MODELS[protocol], content)
+    nonce = None if call.framing is None else call.framing.nonce
+    parsed = _parse(_contract(protocol, nonce), content)
     if isinstance(parsed, EvidenceVerdict):
         beyond = [index for index in parsed.evidence if index >= evidence_count]
         if beyond:
             return Unread(status=Status.CONTRACT_ERROR, error_type="UnknownEvidence", detail="evidence [R27]")
-    if isinstance(parsed, BinaryVerdict | EvidenceVerdict | GradedVerdict | Unread):
+    if isinstance(parsed, GradedVerdictV2) and parsed.end_of_card != nonce:
+        # Whatever it graded, it cannot show that it was given the end. No score follows, not even a low one.
+        return Unread(status=Status.CONTRACT_ERROR, error_type="EndOfCardNotSeen", detail="end_of_card")
+    if isinstance(parsed, BinaryVerdict | EvidenceVerdict | GradedVerdict | GradedVerdictV2 | PairwiseVerdict | Unread):
         return parsed
     return _wrong_model(parsed)
 
@@ -69,16 +81,35 @@ def facts_of(verdict: Verdict) -> VerdictFacts:
             required_behavior_met=verdict.required_behavior_met,
             forbidden_behavior_absent=verdict.forbidden_behavior_absent,
         )
+    if isinstance(verdict, PairwiseVerdict):
+        return VerdictFacts(scored=verdict.winner is not None, winner=verdict.winner)
     evidence = verdict.evidence if isinstance(verdict, EvidenceVerdict) else None
     return VerdictFacts(scored=verdict.score is not None, score=verdict.score, evidence=evidence)
 
 
-def _content(call: Call, raw: bytes | None) -> str | Unread:
+def _contract(protocol: Protocol, nonce: str | None) -> type[StrictModel]:
+    """Return the contract of the reply: the framing tells which one, since only version 1 closed no cards."""
+    closed = protocol is not Protocol.GRADED or nonce is not None
+    return verdict_model(protocol, PROMPT_VERSIONS[protocol] if closed else "1")
+
+
+def _undelivered(call: Call) -> Unread | None:
+    """Return why no reply to the whole prompt came; null if one did."""
     if call.error_type == "TruncatedReply":
         # The output limit cut the reply. Even if the rest happens to parse, it is not what was meant.
         return Unread(status=Status.CONTRACT_ERROR, error_type="TruncatedReply", detail="done_reason length")
     if call.error_type is not None:
         return Unread(status=Status.TRANSPORT_ERROR, error_type=call.error_type, detail=None)
+    if call.framing is not None and call.framing.cut:
+        # The prompt did not arrive whole: what was judged is not what was to be judged.
+        return Unread(status=Status.TRANSPORT_ERROR, error_type="TruncatedPrompt", detail="framing")
+    return None
+
+
+def _content(call: Call, raw: bytes | None) -> str | Unread:
+    undelivered = _undelivered(call)
+    if undelivered is not None:
+        return undelivered
     if raw is None:
         return Unread(status=Status.MISSING_ANSWER, error_type="NoBody", detail=None)
     try:

@@ -20,6 +20,7 @@ from evalsite.ledger.anchors import (
     tag_bytes,
 )
 from evalsite.ledger.assess import own_keys
+from evalsite.ledger.authentic import refuse
 from evalsite.ledger.cosignature import Cosignature, WitnessKey, open_cosignature, parse_signature_lines
 from evalsite.ledger.layout import log_folder
 from evalsite.ledger.ledgercheck import LedgerFacts, check_ledger
@@ -40,13 +41,14 @@ class AnchoredLog:
 
     Raises:
         IntegrityError: Something does not check out; the first finding names the file.
+        UndecidedError: Something can't be read.
     """
 
     def __init__(self, project: Path, ledger: str, pin: str | None) -> None:
         checked = check_ledger(project, ledger, pin)
         if checked.facts is None:
-            findings = [finding for check in checked.report.checks for finding in check.findings]
-            raise IntegrityError(findings[0].message, at=findings[0].at, rule=findings[0].rule)
+            refuse(checked.report.checks, at=log_folder(ledger))
+            raise TypeError(ledger)  # pragma: no cover - a finding says why
         self.ledger = ledger
         self.facts: LedgerFacts = checked.facts
         self._project = project

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from evalsite.errors import EvalsiteError
+from evalsite.errors import EvalsiteError, UndecidedError
 from evalsite.ledger.authentic import Head
 from evalsite.ledger.ed25519 import parse_base64
 from evalsite.ledger.evidence import DEFAULT_QUORUM, Evidence, Policy, covers_of, heads_of
@@ -93,6 +93,8 @@ def _check(project: Path, ledger: str, facts: LedgerFacts, heads: _Heads) -> tup
     shown = Shown(ledger, facts.leaves, facts.notes.raw, facts.history.log_keys)
     try:
         held = list(heads.all(ledger, founding_root(facts)))
+    except UndecidedError:
+        raise  # the keystore can't be read, which says nothing of the log
     except EvalsiteError as exc:
         step = Step(STEP, "log extends the heads that this verifier holds")
         step.checked = 1

@@ -15,6 +15,7 @@ from typing import overload
 from evalsite.errors import InputError, IntegrityError, UndecidedError
 from evalsite.ledger.blob import unpack_blob
 from evalsite.ledger.evidence import NOBODY, Vouched
+from evalsite.ledger.labelbook import LabelBook
 from evalsite.ledger.layout import EVENTS, blob_name, run_folder, segment_name
 from evalsite.ledger.lines import parse_line
 from evalsite.ledger.merkle import leaf_hash, leaf_hashes
@@ -160,7 +161,8 @@ class RunReport:
 class LedgerReport:
     """The checks of one ledger: its keys and its log. The fingerprint is null if the keyring is broken.
 
-    ``level`` and ``vouched`` are about the log's newest entry; ``head`` is null unless integrity holds.
+    ``level`` and ``vouched`` are about the log's newest entry; ``head`` and ``labels`` are null unless
+    integrity holds.
     """
 
     ledger: str
@@ -171,6 +173,7 @@ class LedgerReport:
     checks: tuple[Check, ...]
     vouched: Vouched = NOBODY
     head: Head | None = None
+    labels: LabelBook | None = None
 
     def holds(self, area: Area) -> bool:
         """Return whether every check of an area holds, and there was one."""
@@ -216,6 +219,28 @@ def checks_hold(checks: Iterable[Check], area: Area) -> bool:
     """Return whether every check of ``area`` holds; false if there is none."""
     found = [check for check in checks if check.area is area]
     return bool(found) and all(check.holds for check in found)
+
+
+def refuse(
+    checks: Iterable[Check], *, at: str, advice: str = "`evalsite verify` lists every step and finding."
+) -> None:
+    """Raise the first finding that keeps something from being handed out: of integrity, else of availability.
+
+    Args:
+        checks: What was checked.
+        at: The place, for a finding that has none.
+        advice: What the reader can do.
+
+    Raises:
+        IntegrityError: Something does not check out.
+        UndecidedError: Something is not there, or can't be read.
+    """
+    held = list(checks)
+    for area, error in ((Area.INTEGRITY, IntegrityError), (Area.AVAILABILITY, UndecidedError)):
+        findings = [finding for check in held if check.area is area for finding in check.findings]
+        if findings:
+            first, more = findings[0], f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
+            raise error(f"{first.message}{more}", at=first.at or at, rule=first.rule or first.code, advice=advice)
 
 
 def _segment(project: Path, run_id: str, number: int) -> list[bytes]:

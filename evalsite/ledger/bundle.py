@@ -21,7 +21,7 @@ from evalsite.ledger.steps import Step
 from evalsite.schema.base import Count, ShortText, StrictModel
 from evalsite.schema.bounds import MAX_RECORD_FILE_BYTES
 from evalsite.schema.checks import Check
-from evalsite.storage import create, ensure_folder, list_tree, read_regular
+from evalsite.storage import UNREADABLE, create, ensure_folder, list_tree, read_regular
 
 MANIFEST = "evalsite-bundle.json"
 SUMS = "SHA256SUMS"
@@ -93,6 +93,8 @@ def check_files(folder: Path) -> Check:
     step = Step(STEP_FILES, "bundle files are those of SHA256SUMS")
     tree = list_tree(folder)
     for oddity in tree.oddities:
+        if oddity.code == UNREADABLE:
+            raise UndecidedError(oddity.message, at=oddity.path)
         step.find(oddity.code, oddity.path, oddity.message, RULE)
     for name in tree.leftovers:
         step.find("bundle.leftover", name, "expected no temporary file", RULE)

@@ -2,12 +2,13 @@
 """Checkpoints (C2SP tlog-checkpoint): origin, size and root of a tree, as the text of a signed note."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalsite.errors import InputError, IntegrityError, shorten
 from evalsite.ledger.ed25519 import Signer, parse_base64, to_base64
 from evalsite.ledger.merkle import HASH_BYTES
-from evalsite.ledger.note import NoteKey, parse_note, sign_note, verify_note
+from evalsite.ledger.mldsa import SecondKey, SecondSigner, verify_root
+from evalsite.ledger.note import Note, NoteKey, NoteSignature, parse_note, sign_note, verify_note
 
 RULE = "C2SP tlog-checkpoint"
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -48,24 +49,31 @@ def parse_checkpoint(text: str) -> Checkpoint:
     return Checkpoint(origin, int(size), digest, tuple(extensions))
 
 
-def sign_checkpoint(checkpoint: Checkpoint, name: str, signer: Signer) -> bytes:
-    """Return the signed note of a checkpoint."""
-    return sign_note(checkpoint.to_text(), name, signer).to_bytes()
+def sign_checkpoint(checkpoint: Checkpoint, name: str, signer: Signer, second: SecondSigner | None = None) -> bytes:
+    """Return the signed note of a checkpoint, its second signature line last if there is a second key."""
+    note = sign_note(checkpoint.to_text(), name, signer)
+    if second is not None:
+        signature = second.sign_root(name, checkpoint.origin, checkpoint.size, checkpoint.root)
+        line = NoteSignature(name, SecondKey(name, second.public_key).key_hash, signature)
+        note = replace(note, signatures=(*note.signatures, line))
+    return note.to_bytes()
 
 
 def open_checkpoint(data: bytes, *, origin: str, key: NoteKey) -> Checkpoint:
     """Return the checkpoint in a note that stands in a record.
 
-    A note of a record holds exactly one signature, the log key's, and no extension lines, so that
-    none of its bytes goes uncovered. Cosignatures of others are kept apart from it.
+    A note of a record holds exactly one signature, the log key's, then one of its second key if it has
+    one, and no extension lines, so that none of its bytes goes uncovered. Cosignatures of others are
+    kept apart from it.
 
     Raises:
         InputError: Not a note, or not a checkpoint.
-        IntegrityError: Another origin, a wrong signature, further signatures or lines.
+        IntegrityError: Another origin, a wrong or missing signature, further signatures or lines.
+        UndecidedError: There is a second signature, and the installed library can't verify it.
     """
     note = parse_note(data)
     verify_note(note, (key,))
-    if len(note.signatures) != 1:
+    if key.second is None and len(note.signatures) != 1:
         raise IntegrityError(f"expected the log's signature alone, found {len(note.signatures)}", rule="run-record §5")
     checkpoint = parse_checkpoint(note.text)
     if checkpoint.origin != origin:
@@ -74,4 +82,15 @@ def open_checkpoint(data: bytes, *, origin: str, key: NoteKey) -> Checkpoint:
         )
     if checkpoint.extensions:
         raise IntegrityError("expected no extension lines", rule="run-record §5")
+    if key.second is not None:
+        _check_second(note, checkpoint, key.second)
     return checkpoint
+
+
+def _check_second(note: Note, checkpoint: Checkpoint, key: SecondKey) -> None:
+    """Refuse a note whose second line, and last, is not the second key's over the same head."""
+    _, *others = note.signatures
+    if [(line.name, line.key_hash) for line in others] != [(key.name, key.key_hash)]:
+        raise IntegrityError("expected the log's two signatures, the second by ML-DSA-44", rule="run-record §5")
+    if not verify_root(key, others[0].signature, checkpoint.origin, checkpoint.size, checkpoint.root):
+        raise IntegrityError(f"expected a valid second signature of {shorten(key.name)}", rule="run-record §5")

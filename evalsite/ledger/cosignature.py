@@ -14,7 +14,6 @@ and its signature line carries the time as eight bytes before the signature.
 """
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evalsite.errors import InputError, IntegrityError, shorten
@@ -112,24 +111,6 @@ def open_cosignature(text: str, signature: NoteSignature, key: WitnessKey) -> Co
     if time_s > _MAX_TIME_S or not valid:
         raise IntegrityError(f"expected a valid cosignature of {shorten(key.name)}", rule=RULE)
     return Cosignature(key, time_s)
-
-
-def find_cosignatures(
-    text: str, signatures: Iterable[NoteSignature], keys: Iterable[WitnessKey]
-) -> dict[WitnessKey, NoteSignature]:
-    """Return the first cosignature of each known key; lines of unknown keys are ignored.
-
-    Raises:
-        IntegrityError: A line under a known name and key hash is no valid cosignature.
-    """
-    lines = list(signatures)
-    found: dict[WitnessKey, NoteSignature] = {}
-    for key in keys:
-        for line in lines:
-            if (line.name, line.key_hash) == (key.name, key.key_hash):
-                open_cosignature(text, line, key)
-                found.setdefault(key, line)
-    return found
 
 
 def signature_line(signature: NoteSignature) -> str:

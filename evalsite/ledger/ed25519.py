@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ed25519 (RFC 8032): the only signature algorithm of run records v1, and the only door to ``cryptography``.
+"""Ed25519 (RFC 8032): the signature algorithm of run records v1; `evalsite.ledger.mldsa` can stand beside it.
 
 Verification libraries accept public keys of low order, under which one signature fits any message.
 `check_public_key` refuses them and every encoding that is not canonical; call it on every key that
@@ -12,6 +12,7 @@ import hashlib
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -79,23 +80,14 @@ class Signer:
             InputError: ``data`` is something else.
             UndecidedError: It is encrypted, and the passphrase does not open it.
         """
-        sealed = is_encrypted(data)
-        try:
-            private = load_pem_private_key(data, password=passphrase if sealed else None)
-        except (ValueError, TypeError, UnsupportedAlgorithm):
-            # Without the cause: a parser's message may quote the file.
-            if sealed:
-                message = "expected the passphrase of this key" + ("" if passphrase is None else ", found another")
-                raise UndecidedError(message, rule="RFC 5958", advice="nothing was changed; try again") from None
-            raise InputError("expected an unencrypted PKCS #8 private key in PEM", rule="RFC 5958") from None
+        private = load_private_pem(data, passphrase)
         if not isinstance(private, Ed25519PrivateKey):
             raise InputError("expected an Ed25519 private key, found another kind", rule="RFC 8410")
         return cls(private)
 
     def to_pem(self, passphrase: bytes | None = None) -> bytes:
         """Return the private key as PKCS #8 PEM, for a file of mode 0600; encrypted if there is a passphrase."""
-        sealing = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase)
-        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealing)
+        return private_pem(self._private, passphrase)
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte signature of ``message``; the same message gives the same signature."""
@@ -109,6 +101,30 @@ class Signer:
     def __repr__(self) -> str:
         """Name the public key only."""
         return f"Signer({self.key_id})"
+
+
+def load_private_pem(data: bytes, passphrase: bytes | None) -> PrivateKeyTypes:
+    """Return whatever private key a PKCS #8 PEM holds; the arguments are those of `Signer.from_pem`.
+
+    Raises:
+        InputError: ``data`` is something else.
+        UndecidedError: It is encrypted, and the passphrase does not open it.
+    """
+    sealed = is_encrypted(data)
+    try:
+        return load_pem_private_key(data, password=passphrase if sealed else None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # Without the cause: a parser's message may quote the file.
+        if sealed:
+            message = "expected the passphrase of this key" + ("" if passphrase is None else ", found another")
+            raise UndecidedError(message, rule="RFC 5958", advice="nothing was changed; try again") from None
+        raise InputError("expected an unencrypted PKCS #8 private key in PEM", rule="RFC 5958") from None
+
+
+def private_pem(private: PrivateKeyTypes, passphrase: bytes | None) -> bytes:
+    """Return a private key as PKCS #8 PEM; encrypted if there is a passphrase."""
+    sealing = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase)
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealing)
 
 
 def is_encrypted(pem: bytes) -> bool:
@@ -135,7 +151,7 @@ def parse_public_pem(data: bytes) -> bytes:
 
 
 def key_id(public_key: bytes) -> str:
-    """Return ``sha256:<hex>`` of the 32 raw bytes: a key's id, and a root key's fingerprint."""
+    """Return ``sha256:<hex>`` of the raw bytes: a key's id, and a root key's fingerprint."""
     return "sha256:" + hashlib.sha256(public_key).hexdigest()
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES
 from evalsite.ledger.layout import keyring_name, trust_folder
-from evalsite.ledger.trust import allowed_signer
+from evalsite.ledger.note import NoteKey
+from evalsite.ledger.trust import ED25519, allowed_signer
 from evalsite.ledger.writer import verified_ledger
 from evalsite.storage import create, ensure_folder, read_regular
 
@@ -30,12 +31,16 @@ def exported_keys(project: Path, ledger: str) -> dict[str, bytes]:
         lines.append(f"version {version} from log entry {index}\n  root {keys.root_fingerprint}\n")
         for item in keys.keyring.keys:
             state = "revoked" if item.revoked_at else "replaced" if item.not_after else "in force"
-            lines.append(f"  {item.name} {item.key_id} {state}\n")
+            name = item.name if item.algorithm == ED25519 else f"{item.name} ({item.algorithm})"
+            lines.append(f"  {name} {item.key_id} {state}\n")
     newest = facts.keys.keyring.keys
     files["allowed_signers"] = "".join(
         allowed_signer(item, ledger, begin=True) for item in newest if item.role == "runner"
     ).encode()
-    files["log-vkeys"] = "".join(f"{key.to_text()}\n" for key in facts.history.log_keys).encode()
+    keys_of_log = facts.history.log_keys
+    vkeys = [NoteKey(key.name, key.public_key).to_text() for key in keys_of_log]
+    vkeys += [key.second.to_text() for key in keys_of_log if key.second is not None]
+    files["log-vkeys"] = "".join(f"{vkey}\n" for vkey in dict.fromkeys(vkeys)).encode()
     files["fingerprints"] = "".join(lines).encode()
     return files
 

@@ -4,6 +4,7 @@
 ```
 runs/trust/<ledger>/keyring/001.dsse.json  root.vkey  log.vkey  root.pem  runner.pem  log.pem  allowed_signers
 runs/log/<ledger>/entries/000.jsonl  checkpoint  checkpoints/<size>.note  anchors/<size>.*
+                    labels/<commitment>.json
 runs/<run>/events/000.jsonl  checkpoint  checkpoints/<size>.note  statement.dsse.json
            blobs/<aa>/<64 hex>  proofs/run-opened.tlog-proof  proofs/run-closed.tlog-proof  quarantine/<seq>.bin
 .evalsite/<ledger>.lock
@@ -29,9 +30,10 @@ ENTRIES = "entries"
 NOTE_FILE = re.compile(r"checkpoints/(0|[1-9][0-9]{0,18})\.note", re.ASCII)
 BLOB_FILE = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 QUARANTINE_FILE = re.compile(r"quarantine/(0|[1-9][0-9]{0,18})\.bin", re.ASCII)
+LABEL_FILE = re.compile(r"labels/[a-z0-9][a-z0-9._-]{0,63}\.json", re.ASCII)
 KEYRING_FILE = re.compile(r"keyring/([0-9]{3,})\.dsse\.json", re.ASCII)
 RUN_FOLDERS = re.compile(r"events|checkpoints|proofs|quarantine|blobs(/[0-9a-f]{2})?")
-LOG_FOLDERS = re.compile(r"entries|checkpoints|anchors")
+LOG_FOLDERS = re.compile(r"entries|checkpoints|anchors|labels")
 TRUST_FOLDERS = re.compile(r"keyring")
 _FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -98,6 +100,11 @@ def blob_name(digest: str) -> str:
 def quarantine_name(seq: int) -> str:
     """Return the file of the torn bytes that were set aside before event ``seq``, below the run folder."""
     return f"quarantine/{seq}.bin"
+
+
+def label_name(commitment: str) -> str:
+    """Return the file of revealed labels, below the log folder."""
+    return f"labels/{commitment}.json"
 
 
 def lock_file(ledger: str) -> str:

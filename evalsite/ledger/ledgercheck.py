@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps 1 to 8 of a verification: one ledger's keys and log."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalsite.canonical.digest import digest_bytes
-from evalsite.errors import IntegrityError
+from evalsite.errors import IntegrityError, UndecidedError
 from evalsite.ledger.anchors import Anchors, check_anchors, is_anchor
 from evalsite.ledger.authentic import LedgerReport
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES
 from evalsite.ledger.evidence import Evidence
+from evalsite.ledger.labelbook import LabelBook
+from evalsite.ledger.labelsteps import check_labels
 from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
     KEYRING_FILE,
+    LABEL_FILE,
     LOG_FOLDERS,
     NOTE_FILE,
     TRUST_FOLDERS,
@@ -34,6 +37,7 @@ from evalsite.ledger.steps import (
     check_notes,
     open_folder,
     require_notes,
+    unread,
 )
 from evalsite.ledger.trust import KeyHistory, KeySet, derived_files, open_keyring
 from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
@@ -64,6 +68,7 @@ class LedgerFacts:
     notes: Notes
     opened: dict[str, RunOpenedLogged]
     closed: dict[str, RunClosedLogged]
+    labels: LabelBook
     anchors: Anchors = field(default_factory=Anchors)
 
 
@@ -76,14 +81,18 @@ class CheckedLedger:
 
 
 def check_ledger(project: Path, ledger: str, pin: str | None) -> CheckedLedger:
-    """Check one ledger (steps 1 to 8 and 24 of `evalsite.ledger.verify`).
+    """Check one ledger (steps 1 to 8, 24 and 26 to 28 of `evalsite.ledger.verify`).
 
     Args:
         project: The project's root folder.
         ledger: Name of the ledger.
         pin: The root fingerprint that the verifier trusts for this ledger, if any.
     """
-    return _LedgerCheck(project, ledger, pin).run()
+    check = _LedgerCheck(project, ledger, pin)
+    try:
+        return check.run()
+    except UndecidedError as exc:
+        return check.undecided(exc)
 
 
 class _LedgerCheck:
@@ -110,6 +119,11 @@ class _LedgerCheck:
             self._check_log_files(log, log_files)
         self._checks.append(log_files.done())
         return self._done(keys, None, 0) if log is None else self._check_log(log, trust, keys)
+
+    def undecided(self, error: UndecidedError) -> CheckedLedger:
+        """Report what was found before the operating system refused to read."""
+        self._checks.extend(unread(error))
+        return self._done(None, None, 0)
 
     def _check_keyring(self, trust: Folder) -> KeySet | None:
         step = Step(2, "keyring, and pin if there is one")
@@ -153,7 +167,8 @@ class _LedgerCheck:
         known = {CHECKPOINT, *segments}
         for name in log.tree.files:
             step.checked += 1
-            if name not in known and not NOTE_FILE.fullmatch(name) and not is_anchor(name):
+            shaped = NOTE_FILE.fullmatch(name) or LABEL_FILE.fullmatch(name) or is_anchor(name)
+            if name not in known and not shaped:
                 step.find("log.unknown", log.at(name), "expected no other file here", "run-record §2")
 
     def _check_log(self, log: Folder, trust: Folder, keys: KeySet) -> CheckedLedger:
@@ -187,6 +202,8 @@ class _LedgerCheck:
         anchored, anchors = check_anchors(log, notes)
         if anchored is not None:
             self._checks.append(anchored.done())
+        label_checks, labels = check_labels(log, self._ledger, walked.entries)
+        self._checks.extend(label_checks)
         facts = LedgerFacts(
             keys=keys,
             history=history,
@@ -197,6 +214,7 @@ class _LedgerCheck:
             notes=notes,
             opened=reader.opened,
             closed=reader.closed,
+            labels=labels,
         )
         return self._done(keys, facts, len(walked.entries))
 
@@ -213,7 +231,9 @@ class _LedgerCheck:
             size=size,
             checks=tuple(self._checks),
         )
-        return CheckedLedger(report=report, facts=facts if report.holds(Area.INTEGRITY) else None)
+        if facts is None or not report.holds(Area.INTEGRITY):
+            return CheckedLedger(report=report, facts=None)
+        return CheckedLedger(report=replace(report, labels=facts.labels), facts=facts)
 
 
 def _check_signers(step: Step, log: Folder, notes: Notes, history: KeyHistory) -> None:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from evalsite.errors import EvalsiteError
+from evalsite.errors import EvalsiteError, UndecidedError
 from evalsite.ledger.lines import Segment, digest_of_leaf, read_segments, segment_files
 from evalsite.ledger.merkle import Frontier, Leaves
-from evalsite.ledger.parallel import SegmentPool
+from evalsite.ledger.parallel import Found, SegmentPool
 from evalsite.ledger.scan import RULE, Fault, LineKind, Scan, scan_fast, scan_lines, unlinked
 from evalsite.ledger.steps import Folder, Framed, Step
-from evalsite.schema.bounds import SEGMENT_LINES
+from evalsite.schema.bounds import MAX_RECORD_FILE_BYTES, SEGMENT_LINES
+from evalsite.storage import read_regular
 
 _T = TypeVar("_T", bound=Framed)
 
@@ -29,6 +30,7 @@ class Walked(Generic[_T]):
     """The signed lines of one tree, and how much stands behind them.
 
     ``entries`` are all of them, or none if the walk handed them on; ``count`` is how many there were.
+    A fast walk keeps no ``leaves``.
     """
 
     entries: list[_T] = field(default_factory=list)
@@ -60,7 +62,7 @@ class LineWalk(Generic[_T]):
         roots: The signed roots, by size.
         take: Gets every entry in its order, instead of the list in `Walked`.
         fast: Hash and look for links only. The digests of the whole file and the entries stay unknown.
-        pool: Processes that scan this tree's segments and hand on its events in ``take``'s place.
+        pool: Processes that scan whole segments and hand on their events in ``take``'s place.
     """
 
     def __init__(  # noqa: PLR0913 - three of them choose how, not what
@@ -83,6 +85,7 @@ class LineWalk(Generic[_T]):
         self._pool = pool
         self._signed = max(roots, default=0)
         self._frontier = Frontier()
+        self._last_leaf = b""
         self._matched = 0  # the greatest size whose root was found right
         self._root_wrong = False
         self._short, self._long = hashlib.sha256(), hashlib.sha512()
@@ -95,8 +98,15 @@ class LineWalk(Generic[_T]):
         for name in stray:
             self._step.find("lines.segment", self._folder.at(name), "expected segments without a gap")
         with self._readable():
-            for segment in read_segments(self._root_folder, names):
-                self._take_segment(segment, last=segment.name == names[-1])
+            for name in names:
+                found = self._found(name)
+                if found is not None:
+                    self._take_found(found, name)
+                    continue
+                for segment in read_segments(self._root_folder, [name]):
+                    self._take_segment(segment, last=name == names[-1])
+        if self._fast:
+            self.walked.count = self._frontier.size
         if self._frontier.size < self._signed:
             at = self._folder.at(self.walked.last_name or f"{self._what.kind}/000.jsonl")
             message = f"expected {self._signed} signed lines, found {self._frontier.size}"
@@ -112,8 +122,26 @@ class LineWalk(Generic[_T]):
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        except UndecidedError as exc:
+            exc.at = self._folder.at(f"{self._what.kind}/{exc.at}")
+            raise
         except EvalsiteError as exc:
             self._step.find("lines.file", self._folder.at(f"{self._what.kind}/{exc.at}"), exc.message, exc.rule)
+
+    def _found(self, name: str) -> Found | None:
+        """Return what processes found in this segment; null leaves it to this one."""
+        if self._pool is None or self._frontier.size + SEGMENT_LINES > self._signed:
+            return None
+        return self._pool.found(name, self._frontier.size)
+
+    def _take_found(self, found: Found, name: str) -> None:
+        self.walked.last_name = name
+        self.walked.count += found.events
+        self._take_scan(found.scan, self._frontier.size, name)
+        if not self._fast:
+            data = read_regular(self._root_folder / name, MAX_RECORD_FILE_BYTES)
+            self._short.update(data)
+            self._long.update(data)
 
     def _take_segment(self, segment: Segment, *, last: bool) -> None:
         walked = self.walked
@@ -137,10 +165,6 @@ class LineWalk(Generic[_T]):
         walked.tail_bytes += sum(len(line) + 1 for line in tail) + len(segment.rest)
 
     def _scan(self, lines: list[bytes], first: int) -> Scan:
-        found = None if self._pool is None else self._pool.scan(first, len(lines))
-        if found is not None:
-            self.walked.count += found.events
-            return found.scan
         return scan_fast(lines, first) if self._fast else scan_lines(lines, first, self._what, self._take_entry)
 
     def _take_entry(self, entry: _T) -> None:
@@ -156,24 +180,35 @@ class LineWalk(Generic[_T]):
     def _take_scan(self, scan: Scan, first: int, name: str) -> None:
         """Add one segment to the tree; its faults and wrong roots are told in the order of the lines."""
         faults = scan.faults
-        expected = digest_of_leaf(self.walked.leaves[-1]) if first else None
+        expected = digest_of_leaf(self._last_leaf) if first else None
         unread = any(fault.seq == first and fault.code == "lines.entry" for fault in faults)
         if not unread and expected not in scan.prevs:
             faults = sorted([*faults, unlinked(first)], key=lambda fault: fault.seq)
-        self._step.checked += len(scan.leaves)
-        self.walked.leaves.extend(scan.leaves)
+        self._step.checked += scan.lines
+        self._last_leaf = scan.last
+        if not self._fast:
+            self.walked.leaves.extend(scan.leaves)
         told = grown = 0
-        stops = self._sizes[bisect_right(self._sizes, first) : bisect_right(self._sizes, first + len(scan.leaves))]
-        for size in stops:
+        for size in self._stops(first, scan.lines):
             while told < len(faults) and faults[told].seq < size:
                 self._tell(faults[told], name)
                 told += 1
-            self._frontier.extend(scan.leaves[grown : size - first])
+            self._grow(scan, grown, size - first)
             grown = size - first
             self._check_root(size)
-        self._frontier.extend(scan.leaves[grown:])
+        self._grow(scan, grown, scan.lines)
         for fault in faults[told:]:
             self._tell(fault, name)
+
+    def _stops(self, first: int, count: int) -> list[int]:
+        """Return the signed sizes that a segment's lines reach."""
+        return self._sizes[bisect_right(self._sizes, first) : bisect_right(self._sizes, first + count)]
+
+    def _grow(self, scan: Scan, start: int, end: int) -> None:
+        if scan.root is None:
+            self._frontier.extend(scan.leaves[start:end])
+        elif start < end:
+            self._frontier.append_subtree(scan.root, scan.lines)
 
     def _tell(self, fault: Fault, name: str) -> None:
         self._blame(name, fault.code, fault.message, fault.rule)

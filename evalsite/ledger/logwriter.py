@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The writer's end of a ledger's log."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from evalsite.ledger.layout import ENTRIES, log_folder, log_origin
 from evalsite.ledger.ledgercheck import LedgerFacts
 from evalsite.ledger.lines import parse_line
 from evalsite.ledger.merkle import inclusion_proof
+from evalsite.ledger.mldsa import SecondSigner
 from evalsite.ledger.signedtree import SignedTree
 from evalsite.ledger.tlogproof import TlogProof
 from evalsite.schema.bounds import MAX_LOG_ENTRY_BYTES
@@ -25,26 +26,37 @@ class LogWriter:
         project: The project's root folder.
         ledger: Name of the ledger.
         signer: The log key.
+        second: The log's second key, if it has one.
     """
 
-    def __init__(self, project: Path, ledger: str, signer: Signer) -> None:
+    def __init__(self, project: Path, ledger: str, signer: Signer, second: SecondSigner | None = None) -> None:
         self._ledger = ledger
         origin = log_origin(ledger)
         self._folder = project / log_folder(ledger)
-        self._tree = SignedTree(self._folder, ENTRIES, origin=origin, key_name=origin, signer=signer)
+        self._tree = SignedTree(self._folder, ENTRIES, origin=origin, key_name=origin, signers=(signer, second))
         self.opened: dict[str, RunOpenedLogged] = {}
         self.closed: dict[str, RunClosedLogged] = {}
+        self.entries: list[LogEntry] = []
 
     def load(self, facts: LedgerFacts, lines: list[bytes]) -> None:
         """Take over a log that was verified; ``lines`` are its signed lines."""
         self._tree.load(lines, len(lines))
         self.opened.update(facts.opened)
         self.closed.update(facts.closed)
+        self.entries.extend(facts.entries)
 
-    def append(self, entry_type: str, body: Mapping[str, Any], *, now: str) -> LogEntry:
+    def append(
+        self, entry_type: str, body: Mapping[str, Any], *, now: str, check: Callable[[LogEntry], None] | None = None
+    ) -> LogEntry:
         """Write one entry; it counts once `sign` has run.
 
         Every entry of a founded log has its own note, so that one whose signing failed is signed first.
+
+        Args:
+            entry_type: The entry's ``type``.
+            body: Its own fields.
+            now: UTC time.
+            check: Raises for an entry that may not stand here, before it is written.
 
         Raises:
             InputError: ``body`` does not fit the type.
@@ -60,7 +72,10 @@ class LogWriter:
             "type": entry_type,
         }
         entry = parse_line(canonical_bytes({**body, **frame}), LOG_ENTRY, MAX_LOG_ENTRY_BYTES)
+        if check is not None:
+            check(entry)
         self._tree.append(canonical_bytes(entry.plain()))
+        self.entries.append(entry)
         if isinstance(entry, RunOpenedLogged):
             self.opened[entry.run] = entry
         elif isinstance(entry, RunClosedLogged):

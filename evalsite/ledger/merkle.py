@@ -87,10 +87,16 @@ class Frontier:
             width = 1 << ((len(leaves) - taken).bit_length() - 1)
             if self.size % width:
                 width = self.size & -self.size  # the greatest subtree that may begin here
-            self._append_subtree(tree_root(leaves[taken : taken + width]), width)
+            self.append_subtree(tree_root(leaves[taken : taken + width]), width)
             taken += width
 
-    def _append_subtree(self, root: bytes, width: int) -> None:
+    def append_subtree(self, root: bytes, width: int) -> None:
+        """Take ``width`` leaves at once, by the root of their full subtree.
+
+        Args:
+            root: The subtree's root.
+            width: A power of two that divides the size so far.
+        """
         node, place = root, self.size // width
         while place & 1:
             node = node_hash(self._peaks.pop(), node)

@@ -6,11 +6,12 @@ of unknown keys must be well formed and are otherwise ignored, as the specificat
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from evalsite.errors import InputError, IntegrityError, shorten
 from evalsite.ledger.ed25519 import Signer, check_public_key, parse_base64, to_base64, verify
+from evalsite.ledger.mldsa import SecondKey
 from evalsite.schema.bounds import MAX_NOTE_BYTES, MAX_NOTE_SIGNATURES
 
 RULE = "C2SP signed-note"
@@ -21,15 +22,23 @@ _DASH = "\u2014 "  # em dash and space
 
 @dataclass(frozen=True, slots=True)
 class NoteKey:
-    """A public key under a name: what checks a note's signature."""
+    """A public key under a name: what checks a note's signature.
+
+    ``second`` is a log's second key, by which a note of a record is then signed as well (run-record §5).
+    """
 
     name: str
     public_key: bytes
+    second: SecondKey | None = None
 
     @property
     def key_hash(self) -> bytes:
         """Return the four bytes that stand before each of its signatures."""
         return hashlib.sha256(self.name.encode() + b"\n" + bytes([ED25519]) + self.public_key).digest()[:4]
+
+    def fits(self, hashes: Collection[bytes]) -> bool:
+        """Return whether key hashes of a note's signatures are those of this key, and of its second."""
+        return self.key_hash in hashes and (self.second is None or self.second.key_hash in hashes)
 
     def to_text(self) -> str:
         """Return the verifier key, ``<name>+<hash>+<base64(0x01 || key)>``."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evalsite.errors import IntegrityError
-from evalsite.ledger.light import AnyEvent, LightEnded, LightRecorded, LightStarted, LightTrial
+from evalsite.ledger.light import AnyEvent, LightAttempt, LightEnded, LightRecorded, LightStarted, LightTrial
 from evalsite.ledger.planned import PlannedTrials
 from evalsite.ledger.totals import Tally
 from evalsite.schema.entries import (
@@ -76,6 +76,29 @@ class RunOrder:
         self._take(event)
         self.count += 1
         self.tally.count(event)
+
+    def take_attempt(self, whole: LightAttempt) -> bool:
+        """Take the events of one attempt at once; false leaves them, and nothing was taken.
+
+        What is taken here would be taken one by one: the rules 2 to 4 of this module hold.
+        """
+        number = None if self.closed is not None else self._number(whole.trial)
+        if number is None or self._ended[number] or number in self._in_flight:
+            return False
+        calls = {role: whole.seq + place for place, (role, _, _) in enumerate(whole.calls, start=1)}
+        found = (whole.candidate_call, whole.judge_call)
+        if (
+            whole.attempt != self._attempts[number] + 1
+            or len(calls) != len(whole.calls)
+            or found != (calls.get(Role.CANDIDATE), calls.get(Role.JUDGE))
+        ):
+            return False
+        self._attempts[number] = whole.attempt
+        self._ended[number] = 1
+        self._ended_count += 1
+        self.count += len(whole.calls) + 2
+        self.tally.count_attempt(whole)
+        return True
 
     def finished(self, trial: Trial) -> bool:
         """Return whether ``trial`` has ended."""

@@ -35,6 +35,11 @@ def unlocking(passphrase: bytes | None, *, seal: bool = False) -> Iterator[None]
         _sealing.reset(sealing)
 
 
+def handed_passphrase() -> bytes | None:
+    """Return the passphrase that the command was given for the keys it opens; null if it was given none."""
+    return _given.get()
+
+
 def sealing_passphrase() -> bytes | None:
     """Return what new keys are encrypted with; null if they are not."""
     return _sealing.get()
@@ -53,13 +58,22 @@ def passphrase_for(what: str) -> bytes:
     stated = os.environ.get(VARIABLE)
     if stated is not None:
         return check_passphrase(os.fsencode(stated))
+    require_somebody(what)
+    return check_passphrase(getpass.getpass(f"Passphrase of the {what}: ").encode())
+
+
+def require_somebody(what: str) -> None:
+    """Refuse to ask for a passphrase where nobody can answer.
+
+    Raises:
+        UndecidedError: The standard input is no terminal.
+    """
     if not sys.stdin.isatty():
         raise UndecidedError(
             f"expected a passphrase for the {what}, found none",
             rule="key not usable",
-            advice=f"set {VARIABLE}, or use a terminal",
+            advice=f"set {VARIABLE}, hand it over with --passphrase-fd, or use a terminal",
         )
-    return check_passphrase(getpass.getpass(f"Passphrase of the {what}: ").encode())
 
 
 def read_passphrase(descriptor: int) -> bytes:

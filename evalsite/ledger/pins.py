@@ -9,12 +9,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from evalsite.errors import InputError
-from evalsite.ledger.keys import read_pins
+from evalsite.errors import InputError, shorten
+from evalsite.ledger.keys import is_fingerprint, read_pins
 
 KEYSTORE_VARIABLE = "EVALSITE_KEYS"
 PINS_VARIABLE = "EVALSITE_ROOT_KEYS"
-_PREFIX = "sha256:"
 
 
 def keystore_folder() -> Path:
@@ -26,8 +25,12 @@ def keystore_folder() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "evalsite" / "keys"
 
 
-def parse_pins(values: Iterable[str]) -> dict[str, str]:
+def parse_pins(values: Iterable[str], *, at: str) -> dict[str, str]:
     """Return root fingerprint by ledger, from ``LEDGER=sha256:...`` words.
+
+    Args:
+        values: The words.
+        at: Where they were stated, for the message.
 
     Raises:
         InputError: A word has another form.
@@ -35,10 +38,11 @@ def parse_pins(values: Iterable[str]) -> dict[str, str]:
     pins: dict[str, str] = {}
     for value in values:
         ledger, _, fingerprint = value.partition("=")
-        if not ledger or not fingerprint.startswith(_PREFIX) or len(fingerprint) != len(_PREFIX) + 64:
+        if not ledger or not is_fingerprint(fingerprint):
             raise InputError(
-                "expected LEDGER=sha256:<64 hexadecimal digits>",
-                at="root key",
+                f"expected LEDGER=sha256:<64 hexadecimal digits>, found {shorten(value)}",
+                at=at,
+                rule="run-record §3",
                 advice="Get the fingerprint that `evalsite keys init` printed from the key holder, not here.",
             )
         pins[ledger] = fingerprint
@@ -51,7 +55,8 @@ def stated_pins(stated: Iterable[str] = ()) -> dict[str, str]:
     Raises:
         InputError: A pin has another form.
     """
-    return {**parse_pins(os.environ.get(PINS_VARIABLE, "").split()), **parse_pins(stated)}
+    environment = os.environ.get(PINS_VARIABLE, "").split()
+    return {**parse_pins(environment, at=PINS_VARIABLE), **parse_pins(stated, at="--root-key")}
 
 
 def all_pins(stated: Iterable[str] = ()) -> dict[str, str]:

@@ -33,7 +33,7 @@ from evalsite.ledger.scan import RUN_LINES
 from evalsite.ledger.steps import Folder, Step, check_notes, open_folder
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES
 from evalsite.schema.entries import EVENT, Event, RunOpened
-from evalsite.storage import UNREADABLE, create_same, ensure_folder, list_tree, read_regular, remove, replace
+from evalsite.storage import create_same, ensure_folder, list_tree, read_regular, remove, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,6 @@ def find_run(project: Path, run_id: str, ledger: str, keys: Sequence[NoteKey]) -
     folder = open_folder(project, run_folder(run_id), step)
     if folder is None:
         raise InputError(f"expected a run {run_id}, found none", at=run_folder(run_id))
-    unreadable = [finding for finding in step.findings if finding.code == UNREADABLE]
-    if unreadable:
-        raise UndecidedError(unreadable[0].message, at=unreadable[0].at, advice="nothing was changed")
     found = Found(signed=_check_signed(folder, step, run_id, ledger, keys))
     names, _ = segment_files(EVENTS, folder.tree.files)
     for segment in read_segments(project / folder.name, names):
@@ -87,10 +84,17 @@ def find_run(project: Path, run_id: str, ledger: str, keys: Sequence[NoteKey]) -
 
 
 def claimed_ledger(project: Path, run_id: str) -> str:
-    """Return the ledger that a run's first event names, unverified; empty if it cannot be read."""
+    """Return the ledger that a run's first event names, unverified; empty if there is no such event.
+
+    Raises:
+        UndecidedError: The operating system refused to read it.
+    """
     try:
         data = read_regular(project / run_folder(run_id) / segment_name(EVENTS, 0), MAX_RECORD_FILE_BYTES)
         event = parse_line(data.split(b"\n", 1)[0], EVENT, MAX_EVENT_BYTES)
+    except UndecidedError as exc:
+        exc.at = f"{run_folder(run_id)}/{segment_name(EVENTS, 0)}"
+        raise
     except EvalsiteError:
         return ""
     return event.ledger if isinstance(event, RunOpened) else ""

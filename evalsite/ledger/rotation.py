@@ -3,13 +3,14 @@
 
 Order of writing, so that a crash at any point can be finished by `finish_change`:
 
-1. keystore: ``next-<role>.pem`` for each new key, then ``pending.json`` with the signed keyring;
+1. keystore: ``next-<key>.pem`` for each new key, then ``pending.json`` with the signed keyring;
 2. project: the keyring file, the files derived from it, the log entry ``keys.published`` with its
    checkpoint under the log key now in force, and ``keys.revoked``;
-3. keystore: the new keys take their places, the old ones are kept as ``<role>-until-<version>.pem``;
+3. keystore: the new keys take their places, the old ones are kept as ``<key>-until-<version>.pem``;
    ``pending.json`` goes.
 
-While ``pending.json`` stands, nothing else writes to the ledger.
+A key is the role, or ``<role>-<name>`` for an approver or witness. Until ``pending.json`` stands nothing was
+decided, and a failure takes the new keys away again. While it stands, nothing else writes to the ledger.
 """
 
 import json
@@ -17,25 +18,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.errors import InputError, IntegrityError, RefusedError, UndecidedError, shorten
 from evalsite.ledger.dsse import parse_envelope, sign_envelope
 from evalsite.ledger.ed25519 import Signer, check_public_key, parse_base64, to_base64
-from evalsite.ledger.keys import PENDING, PIN, check_settled, load_file, load_key, sealed
+from evalsite.ledger.keys import (
+    PENDING,
+    PIN,
+    check_settled,
+    load_file,
+    load_key,
+    load_second,
+    load_second_file,
+    sealed,
+)
 from evalsite.ledger.layout import check_name, keyring_name, lock_file, trust_folder
 from evalsite.ledger.ledgercheck import LedgerFacts
 from evalsite.ledger.logwriter import LogWriter
+from evalsite.ledger.mldsa import SecondSigner
 from evalsite.ledger.passphrase import passphrase_for, sealing_passphrase
 from evalsite.ledger.recovery import find_run
-from evalsite.ledger.trust import KEYRING_TYPE, NAMED_ROLES, ROLES, KeySet, derived_files, key_role, open_keyring
+from evalsite.ledger.trust import (
+    KEYRING_TYPE,
+    NAMED_ROLES,
+    ROLES,
+    SECOND,
+    KeySet,
+    derived_files,
+    key_role,
+    open_keyring,
+    second_key_role,
+    slot_of,
+)
 from evalsite.ledger.writer import log_lines, repair_log, verified_ledger
 from evalsite.schema.entries import Keyring, KeyRole, KeysRevoked
 from evalsite.storage import PRIVATE_FILE, create, create_same, lock, read_regular, remove, replace
 
+AnySigner: TypeAlias = Signer | SecondSigner
 _RULE = "run-record §3"
 _MAX_PENDING = 1024 * 1024
 _MAX_REASON = 200
+_REPLACED = (*ROLES, SECOND)
+_NEXT = "next-"  # before the name of a private key that is not in force yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +73,7 @@ class Place:
     ledger: str
     root_key: Path | None = None
     make_key: Callable[[], Signer] = Signer.generate
+    make_second: Callable[[], SecondSigner] = SecondSigner.generate
 
     @property
     def box(self) -> Path:
@@ -81,11 +108,13 @@ class Changed:
 
 
 def rotate(place: Place, role: str, *, now: str, leave_unfinished: bool = False) -> Changed:
-    """Replace the root, runner or log key by a new one.
+    """Replace the root, runner or log key, or the log's second key, by a new one.
+
+    A ledger whose log has no second key gets one.
 
     Args:
         place: The ledger.
-        role: ``root``, ``runner`` or ``log``.
+        role: ``root``, ``runner``, ``log`` or ``log-ml-dsa-44``.
         now: UTC time.
         leave_unfinished: Go on although a run has its last event but no seal; it can't be sealed then.
 
@@ -95,19 +124,19 @@ def rotate(place: Place, role: str, *, now: str, leave_unfinished: bool = False)
         UndecidedError: A key is missing or needs another passphrase, or a change is unfinished.
         IntegrityError: Keys or log do not verify; nothing was changed.
     """
-    if role not in ROLES:
-        raise InputError(f"expected the role root, runner or log, found {shorten(role)}", rule=_RULE)
+    if role not in _REPLACED:
+        raise InputError(f"expected the role root, runner or log, or {SECOND}, found {shorten(role)}", rule=_RULE)
     with _opened(place) as facts:
         if role != "root":
             _check_sealed(place, facts, leave_unfinished=leave_unfinished)
-        new = {role: place.make_key()}
+        new = {role: _make(place, role)}
         keys = facts.keys.keyring.keys
         if role != "root":
             keys = tuple(_ended(item, "not_after", now) if _in_force(item, role) else item for item in keys)
         return _commit(place, facts, _Draft(keys, new, None), now=now)
 
 
-def revoke(place: Place, key_id: str, *, reason: str, now: str) -> Changed:
+def revoke(place: Place, key_id: str, *, reason: str, now: str, leave_unfinished: bool = False) -> Changed:
     """Say of a key that it is no longer to be believed; a runner or log key in force gets a successor.
 
     Args:
@@ -115,10 +144,11 @@ def revoke(place: Place, key_id: str, *, reason: str, now: str) -> Changed:
         key_id: The key's id.
         reason: Why, in one line; it stands in the log for good.
         now: UTC time.
+        leave_unfinished: As for `rotate`.
 
     Raises:
         InputError: No such key in the keyring, a root key, or no reason in one line of 200 characters.
-        RefusedError: It is revoked already.
+        RefusedError: It is revoked already, or a run waits for its seal under the key that would be replaced.
         UndecidedError: A key is missing or needs another passphrase, or a change is unfinished.
         IntegrityError: Keys or log do not verify; nothing was changed.
     """
@@ -132,33 +162,52 @@ def revoke(place: Place, key_id: str, *, reason: str, now: str) -> Changed:
             raise InputError(f"expected a key id of the keyring, found {shorten(key_id)}", advice="evalsite keys list")
         if found.revoked_at is not None:
             raise RefusedError(f"expected a key that is not revoked yet: {found.name}", rule=_RULE)
-        succeeds = found.role in ROLES and _in_force(found, found.role)
-        new: dict[str, Signer] = {found.role: place.make_key()} if succeeds else {}
+        slot = slot_of(found)
+        succeeds = slot in _REPLACED and _in_force(found, slot)
+        if succeeds:
+            _check_sealed(place, facts, leave_unfinished=leave_unfinished)
+        new = {slot: _make(place, slot)} if succeeds else {}
         keys = facts.keys.keyring.keys
         keys = tuple(_ended(item, "revoked_at", now) if item.key_id == key_id else item for item in keys)
         return _commit(place, facts, _Draft(keys, new, {"key_id": key_id, "reason": reason}), now=now)
 
 
-def add_key(place: Place, role: str, name: str, public_key: bytes, *, now: str) -> Changed:
-    """List the public key of an approver or a witness.
+def add_key(place: Place, role: str, name: str, public_key: bytes | None, *, now: str) -> Changed:
+    """List the key of an approver or a witness.
+
+    Args:
+        place: The ledger.
+        role: ``approver`` or ``witness``.
+        name: Whose key it is.
+        public_key: The raw public key; null makes a key here, in the keystore, in the file `key_file`.
+        now: UTC time.
 
     Raises:
         InputError: Another role, or a name that is none.
         IntegrityError: A key that proves nothing, or is listed; or keys or log do not verify.
+        RefusedError: The root key is another one than the keyring's, or others may read it.
         UndecidedError: A key is missing or needs another passphrase, or a change is unfinished.
-        RefusedError: The root key is not the keyring's.
     """
     if role not in NAMED_ROLES:
         raise InputError(f"expected the role approver or witness, found {shorten(role)}", rule=_RULE)
-    check_public_key(public_key)
     check_name(name, "key")
     with _opened(place) as facts:
+        new: dict[str, AnySigner] = {}
+        if public_key is None:
+            new[key_file(role, name).removesuffix(".pem")] = signer = place.make_key()
+            public_key = signer.public_key
+        check_public_key(public_key)
         added = key_role(role, f"{place.ledger}/{role}/{name}", public_key, now)
-        return _commit(place, facts, _Draft((*facts.keys.keyring.keys, added), {}, None), now=now)
+        return _commit(place, facts, _Draft((*facts.keys.keyring.keys, added), new, None), now=now)
+
+
+def key_file(role: str, name: str) -> str:
+    """Return the file of an approver's or witness's private key in the ledger's folder of the keystore."""
+    return f"{role}-{name}.pem"
 
 
 def finish_change(place: Place, *, now: str) -> Changed | None:
-    """Carry out a change of keys that was cut short; null if there is none.
+    """Carry out a change of keys that was cut short; null if none was decided (its new keys are taken away then).
 
     Raises:
         IntegrityError: The ledger does not verify even without the change; nothing else was changed.
@@ -166,14 +215,17 @@ def finish_change(place: Place, *, now: str) -> Changed | None:
     """
     with lock(place.project / lock_file(place.ledger)):
         if not (place.box / PENDING).exists():
+            _forget_new(place)
             return None
         return _carry_out(place, now=now)
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
+    """A change: the keys that the keyring lists, new private keys by the name of their file, what is revoked."""
+
     keys: tuple[KeyRole, ...]
-    new: dict[str, Signer]
+    new: dict[str, AnySigner]
     revoked: dict[str, str] | None
 
 
@@ -188,7 +240,11 @@ def _opened(place: Place) -> Iterator[LedgerFacts]:
 
 
 def _in_force(item: KeyRole, role: str) -> bool:
-    return item.role == role and item.not_after is None and item.revoked_at is None
+    return slot_of(item) == role and item.not_after is None and item.revoked_at is None
+
+
+def _make(place: Place, role: str) -> AnySigner:
+    return place.make_second() if role == SECOND else place.make_key()
 
 
 def _ended(item: KeyRole, field: str, now: str) -> KeyRole:
@@ -209,34 +265,59 @@ def _check_sealed(place: Place, facts: LedgerFacts, *, leave_unfinished: bool) -
 
 def _commit(place: Place, facts: LedgerFacts, draft: _Draft, *, now: str) -> Changed:
     """Prepare a change in the keystore, then carry it out."""
-    roots = [place.root(facts)]
-    if "log" not in draft.new:
-        load_key(place.keystore, place.ledger, "log")  # before anything is written: it signs the log
-    root_public = draft.new["root"].public_key if "root" in draft.new else roots[0].public_key
-    roots += [draft.new["root"]] if "root" in draft.new else []
+    old_root, new_root = place.root(facts), draft.new.get("root")
+    _check_usable(place, facts, draft)
     named = [
-        key_role(role, f"{place.ledger}/{role}", signer.public_key, now)
+        second_key_role(place.ledger, signer.public_key, now)
+        if role == SECOND
+        else key_role(role, f"{place.ledger}/{role}", signer.public_key, now)
         for role, signer in draft.new.items()
-        if role != "root"
+        if role in _REPLACED and role != "root"
     ]
+    roots = (old_root, new_root) if isinstance(new_root, Signer) else (old_root,)
     value = facts.keys.keyring.plain() | {
         "version": facts.keys.keyring.version + 1,
         "issued_at": now,
-        "root_public_key": to_base64(root_public),
+        "root_public_key": to_base64(roots[-1].public_key),
         "keys": [item.plain() for item in (*draft.keys, *named)],
     }
     envelope = sign_envelope(KEYRING_TYPE, Keyring.from_value(value).to_bytes(), *roots).to_bytes()
     open_keyring(envelope, ledger=place.ledger, previous=facts.keys)
-    passphrase = _new_passphrase(place) if draft.new else None
-    for role in ROLES:
-        path = place.box / f"next-{role}.pem"
-        if role in draft.new:
-            replace(path, draft.new[role].to_pem(passphrase), mode=PRIVATE_FILE)
-        elif path.exists():
-            remove(path)  # of a change that was never decided
     pending = {"envelope": to_base64(envelope), "revoked": draft.revoked}
-    create(place.box / PENDING, json.dumps(pending).encode(), mode=PRIVATE_FILE)
+    _decide(place, draft, json.dumps(pending).encode())
     return _carry_out(place, now=now)
+
+
+def _check_usable(place: Place, facts: LedgerFacts, draft: _Draft) -> None:
+    """Open the keys that will sign the log, before anything is written."""
+    if "log" not in draft.new:
+        load_key(place.keystore, place.ledger, "log")
+    second = facts.keys.log_key.second
+    if second is not None and SECOND not in draft.new:
+        load_second(place.keystore, place.ledger, second)
+
+
+def _decide(place: Place, draft: _Draft, pending: bytes) -> None:
+    """Write the new private keys, then what is to be carried out; a failure before that leaves neither."""
+    passphrase = _new_passphrase(place) if draft.new else None
+    _forget_new(place)  # of a change that was cut short before it was decided
+    try:
+        for name, signer in draft.new.items():
+            create(place.box / f"{_NEXT}{name}.pem", signer.to_pem(passphrase), mode=PRIVATE_FILE)
+        create(place.box / PENDING, pending, mode=PRIVATE_FILE)
+    except BaseException:
+        if not (place.box / PENDING).exists():
+            _forget_new(place)
+        raise
+
+
+def _forget_new(place: Place) -> None:
+    for path in _new_keys(place):
+        remove(path)
+
+
+def _new_keys(place: Place) -> list[Path]:
+    return sorted(place.box.glob(f"{_NEXT}*.pem"))
 
 
 def _new_passphrase(place: Place) -> bytes | None:
@@ -259,7 +340,7 @@ def _carry_out(place: Place, *, now: str) -> Changed:
     published = keys.keyring.version == keyring.version
     if not published:
         keys = open_keyring(envelope, ledger=place.ledger, previous=facts.keys)
-    log = LogWriter(place.project, place.ledger, _signer_of(place, keys))
+    log = LogWriter(place.project, place.ledger, _signer_of(place, keys), _second_of(place, keys))
     log.load(facts, log_lines(place.project, place.ledger, len(facts.entries)))
     try:
         if not published:
@@ -292,14 +373,18 @@ def _facts_before(place: Place, path: Path, envelope: bytes) -> LedgerFacts:
         keys = open_keyring(data, ledger=place.ledger, previous=keys)
     if keys is not None:
         remove(path)
-        for name, data in derived_files(keys).items():
-            replace(path.parent.parent / name, data)
+        trust, before = path.parent.parent, derived_files(keys)
+        for name, data in before.items():
+            replace(trust / name, data)
+        for name in derived_files(open_keyring(envelope, ledger=place.ledger, previous=keys)).keys() - before.keys():
+            if (trust / name).exists():
+                remove(trust / name)
     return verified_ledger(place.project, place.ledger)
 
 
 def _signer_of(place: Place, keys: KeySet) -> Signer:
     """Return the log key that the new keyring names, whether it has taken its place or not."""
-    for name in ("next-log", "log"):
+    for name in (f"{_NEXT}log", "log"):
         if (place.box / f"{name}.pem").exists():
             signer = load_file(place.box / f"{name}.pem", f"log key of the ledger {place.ledger}")
             if signer.public_key == keys.log_key.public_key:
@@ -307,16 +392,26 @@ def _signer_of(place: Place, keys: KeySet) -> Signer:
     raise UndecidedError("expected the keyring's log key in the keystore", rule=_RULE, advice="bring it here")
 
 
+def _second_of(place: Place, keys: KeySet) -> SecondSigner | None:
+    """Return the log's second key that the new keyring names, whether it has taken its place or not."""
+    key = keys.log_key.second
+    if key is None:
+        return None
+    path = place.box / f"{_NEXT}{SECOND}.pem"
+    if path.exists():
+        return load_second_file(path, f"second log key of the ledger {place.ledger}")
+    return load_second(place.keystore, place.ledger, key)
+
+
 def _switch(place: Place, keys: KeySet) -> None:
-    if (place.box / "next-root.pem").exists():
+    if (place.box / f"{_NEXT}root.pem").exists():
         replace(place.box / PIN, f"{keys.root_fingerprint}\n".encode(), mode=PRIVATE_FILE)
-    for role in ROLES:
-        new, current = place.box / f"next-{role}.pem", place.box / f"{role}.pem"
-        if not new.exists():
-            continue
+    for new in _new_keys(place):
+        name = new.stem.removeprefix(_NEXT)
+        current = place.box / f"{name}.pem"
         data = read_regular(new, _MAX_PENDING)
         if current.exists() and read_regular(current, _MAX_PENDING) != data:
-            kept = place.box / f"{role}-until-{keys.keyring.version}.pem"
+            kept = place.box / f"{name}-until-{keys.keyring.version}.pem"
             create_same(kept, read_regular(current, _MAX_PENDING), mode=PRIVATE_FILE)
         replace(current, data, mode=PRIVATE_FILE)
         remove(new)

@@ -5,16 +5,17 @@ A fast check hashes the lines and reads only the first and the last: steps 12 an
 and steps 10, 11, 14 and 15 look at less. It never makes an authentic run.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsite.canonical.digest import digest_bytes
-from evalsite.errors import EvalsiteError, IntegrityError
+from evalsite.errors import EvalsiteError, IntegrityError, UndecidedError
 from evalsite.ledger.authentic import AuthenticRun, RunReport, StoredEvents, checks_hold
 from evalsite.ledger.blob import blob_digest, unpack_blob
 from evalsite.ledger.dsse import MAX_ENVELOPE_BYTES, parse_envelope, verify_envelope
+from evalsite.ledger.labelbook import check_plan
 from evalsite.ledger.layout import (
     BLOB_FILE,
     CHECKPOINT,
@@ -31,25 +32,28 @@ from evalsite.ledger.layout import (
     quarantine_name,
     run_folder,
     run_origin,
+    segment_name,
 )
 from evalsite.ledger.ledgercheck import CheckedLedger, LedgerFacts
-from evalsite.ledger.light import AnyEvent, LightEvent
+from evalsite.ledger.light import AnyEvent, LightAttempt, LightEvent
 from evalsite.ledger.lines import digest_of_leaf, parse_line, segment_files
 from evalsite.ledger.linewalk import LineWalk, Walked
-from evalsite.ledger.merkle import verify_inclusion
+from evalsite.ledger.merkle import leaf_hash, verify_inclusion
 from evalsite.ledger.order import RunOrder, blobs_of
-from evalsite.ledger.parallel import SegmentPool
+from evalsite.ledger.parallel import SegmentPool, Workers, processes
 from evalsite.ledger.scan import RUN_LINES
 from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, stated_digests, statement_payload
 from evalsite.ledger.steps import (
     Folder,
     Notes,
+    OpenedNote,
     Step,
     check_folders,
     check_notes,
     open_folder,
     open_signed,
     require_notes,
+    unread,
 )
 from evalsite.ledger.tlogproof import MAX_PROOF_BYTES, parse_proof
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES, SEGMENT_LINES
@@ -92,7 +96,11 @@ def check_run(project: Path, run_id: str, checked: CheckedLedger, how: How = FUL
     ledger = checked.report.ledger
     if checked.facts is None:
         return RunReport(run_id=run_id, ledger=ledger, checks=checked.report.checks, run=None)
-    return _RunCheck(project, run_id, checked, checked.facts, how).run()
+    check = _RunCheck(project, run_id, checked, checked.facts, how)
+    try:
+        return check.run()
+    except UndecidedError as exc:
+        return check.undecided(exc)
 
 
 class _RunCheck:
@@ -116,6 +124,17 @@ class _RunCheck:
         self._plan_digest = ""
 
     def run(self) -> RunReport:
+        later = segment_name(EVENTS, KEPT_EVENTS // SEGMENT_LINES)  # a short run is done before processes would help
+        long = os.access(self._project / run_folder(self._run_id) / later, os.R_OK)
+        with processes(self._how.workers if long else 1) as executor:
+            return self._run(None if executor is None else Workers(executor, self._how.workers))
+
+    def undecided(self, error: UndecidedError) -> RunReport:
+        """Report what was found before the operating system refused to read."""
+        checks = (*self._checks, *unread(error))
+        return RunReport(run_id=self._run_id, ledger=self._ledger, checks=checks, run=None)
+
+    def _run(self, workers: Workers | None) -> RunReport:
         files = Step(9, "run files")
         folder = open_folder(self._project, run_folder(self._run_id), files)
         if folder is not None:
@@ -128,8 +147,8 @@ class _RunCheck:
             self._incomplete.find("run.unsigned", folder.name, message, "run-record §5")
             self._checks.append(self._incomplete.done())
             return self._report(None)
-        self._check_checkpoints(folder)
-        walked = self._walk_fast(folder) if self._how.fast else self._walk(folder)
+        self._check_checkpoints(folder, workers)
+        walked = self._walk_fast(folder, workers) if self._how.fast else self._walk(folder, workers)
         self._check_log(folder, walked)
         self._check_statement(folder, walked)
         self._check_named(folder)
@@ -148,11 +167,16 @@ class _RunCheck:
             if name not in known and not any(pattern.fullmatch(name) for pattern in patterns):
                 step.find("run.unknown", folder.at(name), "expected no other file here", "run-record §2")
 
-    def _check_checkpoints(self, folder: Folder) -> None:
+    def _check_checkpoints(self, folder: Folder, workers: Workers | None) -> None:
         fast = self._how.fast
         step = Step(10, "newest run checkpoint" if fast else "run checkpoints")
-        origin = run_origin(self._ledger, self._run_id)
-        self._notes = check_notes(step, folder, origin=origin, keys=self._facts.history.log_keys, newest_only=fast)
+        origin, keys = run_origin(self._ledger, self._run_id), self._facts.history.log_keys
+
+        def open_many(sizes: Sequence[int]) -> Mapping[int, OpenedNote]:
+            where = self._project / folder.name
+            return {} if workers is None else workers.open_notes(where, sizes, origin=origin, keys=keys)
+
+        self._notes = check_notes(step, folder, origin=origin, keys=keys, newest_only=fast, open_many=open_many)
         self._check_signers(step, folder)
         require_notes(step, folder, self._notes, (1,))
         self._checks.append(step.done())
@@ -174,33 +198,34 @@ class _RunCheck:
                 step.find("checkpoint.key", folder.at(note_name(size)), message, "run-record §3")
             latest = max(latest, place)
 
-    def _walk(self, folder: Folder) -> Walked[Event]:
+    def _walk(self, folder: Folder, workers: Workers | None) -> Walked[Event]:
         lines = Step(11, "run events: hashes, links, signed roots")
         order = Step(12, "run events: order, attempts, totals")
 
         def take(event: AnyEvent) -> None:
             self._take(event, order, folder)
 
-        with self._pool(folder, take) as pool:
-            walked = LineWalk(lines, folder, RUN_LINES, self._notes.roots, take=take, pool=pool).run()
+        def take_any(item: AnyEvent | LightAttempt) -> int:
+            if isinstance(item, LightAttempt):
+                return self._take_attempt(item, order, folder)
+            self._take(item, order, folder)
+            return 1
+
+        pool = self._pool(folder, workers, take_any)
+        walked = LineWalk(lines, folder, RUN_LINES, self._notes.roots, take=take, pool=pool).run()
         self._checks.extend((lines.done(), order.done()))
         self._closed = self._order.closed
         return walked
 
-    @contextmanager
-    def _pool(self, folder: Folder, take: Callable[[AnyEvent], None]) -> Iterator[SegmentPool | None]:
-        """Give processes for a long run, if they are asked for; a short one is done before they have started."""
+    def _pool(
+        self, folder: Folder, workers: Workers | None, take: Callable[[AnyEvent | LightAttempt], int] | None
+    ) -> SegmentPool | None:
+        if workers is None:
+            return None
         names, _ = segment_files(EVENTS, folder.tree.files)
-        fast, workers, signed = self._how.fast, self._how.workers, self._notes.newest
-        if workers < 2 or signed <= KEPT_EVENTS:  # noqa: PLR2004 - one process is this one
-            yield None
-            return
-        where = self._project / folder.name
-        pool = SegmentPool(where, names, signed=signed, take=take, fast=fast, workers=workers)
-        try:
-            yield pool
-        finally:
-            pool.close()
+        # Leaves are needed where a root was signed in the middle of a segment; a fast check has the newest only.
+        roots_only = take is None and len(self._notes.roots) == 1
+        return SegmentPool(workers, self._project / folder.name, names, take=take, roots_only=roots_only)
 
     def _take(self, event: AnyEvent, step: Step, folder: Folder) -> None:
         """Take one event in its order; after the first that may not stand where it stands none is looked at."""
@@ -226,11 +251,24 @@ class _RunCheck:
         elif event.type == "run.resumed" and event.quarantine is not None:
             self._named.quarantine[quarantine_name(event.seq)] = (event.quarantine, event.dropped_bytes)
 
-    def _walk_fast(self, folder: Folder) -> Walked[Event]:
+    def _take_attempt(self, whole: LightAttempt, step: Step, folder: Folder) -> int:
+        """Take a whole attempt, at once if it is in order; return how many events it had."""
+        size = len(whole.calls) + 2
+        if step.findings or whole.run != self._run_id or not self._order.take_attempt(whole):
+            for event in whole.events():
+                self._take(event, step, folder)
+            return size
+        step.checked += size
+        for _, request, reply in whole.calls:
+            self._named.blobs.add(request)
+            if reply is not None:
+                self._named.blobs.add(reply)
+        return size
+
+    def _walk_fast(self, folder: Folder, workers: Workers | None) -> Walked[Event]:
         step = Step(11, "run events, not read: hashes, links, newest signed root")
-        with self._pool(folder, lambda _: None) as pool:
-            walked = LineWalk(step, folder, RUN_LINES, self._notes.roots, fast=True, pool=pool).run()
-        walked.count = len(walked.leaves)
+        pool = self._pool(folder, workers, None)
+        walked = LineWalk(step, folder, RUN_LINES, self._notes.roots, fast=True, pool=pool).run()
         for line in (walked.first_line, walked.last_line) if walked.count else ():
             with step.item("lines.entry", folder.at(walked.last_name)):
                 event = parse_line(line, EVENT, MAX_EVENT_BYTES)
@@ -257,11 +295,12 @@ class _RunCheck:
         else:
             with step.item("run.opened-entry", first):
                 event = self._opened
-                if event is None or digest_of_leaf(walked.leaves[0]) != opened.opened_leaf:
+                if event is None or digest_of_leaf(leaf_hash(walked.first_line)) != opened.opened_leaf:
                     raise IntegrityError("expected the first event that the log holds", rule="run-record §8")
                 self._plan_digest = plan_digest(event)
                 if self._plan_digest != opened.plan_digest:
                     raise IntegrityError("expected the plan that the log holds", rule="run-record §8")
+                check_plan(self._facts.labels, event.plan, opened.seq, None if closed is None else closed.seq)
             self._check_proof(step, folder, PROOF_OPENED, opened.seq)
         if closed is not None:
             with step.item("run.closed-entry", folder.at(walked.last_name or f"{EVENTS}/000.jsonl")):

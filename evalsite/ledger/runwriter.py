@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The writer's end of one run."""
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from evalsite.ledger.layout import (
 )
 from evalsite.ledger.lines import digest_of_leaf, parse_line, read_segments
 from evalsite.ledger.logwriter import LogWriter
+from evalsite.ledger.mldsa import SecondSigner
 from evalsite.ledger.order import RunOrder
 from evalsite.ledger.recovery import Found, set_aside_blobs
 from evalsite.ledger.signedtree import SignedTree
@@ -33,7 +35,7 @@ from evalsite.ledger.statement import PAYLOAD_TYPE, Sealed, plan_digest, stateme
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, SEGMENT_LINES
 from evalsite.schema.entries import EVENT, Event, RunClosed, RunInterrupted, RunOpened
 from evalsite.schema.plan import Plan
-from evalsite.storage import create_same, ensure_folder, sweep
+from evalsite.storage import create_same, ensure_folder, remove_tree, sweep
 
 CHECKPOINT_EVERY = 32  # lines that may stand unsigned behind a checkpoint
 GROUP_RECORDS = 32  # lines that may wait for the disk together, if commits are grouped
@@ -47,6 +49,7 @@ class Desk:
     ledger: str
     log: LogWriter
     log_signer: Signer
+    log_second: SecondSigner | None
     runner_signer: Signer
     salts: Callable[[], bytes]
 
@@ -63,7 +66,7 @@ class RunWriter:
             EVENTS,
             origin=run_origin(desk.ledger, run_id),
             key_name=log_origin(desk.ledger),
-            signer=desk.log_signer,
+            signers=(desk.log_signer, desk.log_second),
         )
         self._order = RunOrder()
         self._events: list[Event] = []
@@ -104,6 +107,8 @@ class RunWriter:
     def begin(self, plan: Plan, *, now: str) -> None:
         """Record and log the plan; no trial may start before.
 
+        What fails before the first event is on the disk leaves no folder; behind it the run can be resumed.
+
         Raises:
             InputError: The plan does not fit into one line.
             UndecidedError: The operating system refused.
@@ -112,11 +117,15 @@ class RunWriter:
             message = "a run begins once"
             raise ValueError(message)
         event = self._frame("run.opened", {"ledger": self._desk.ledger, "plan": plan.plain()}, now)
-        ensure_folder(self._folder)
-        for digest, container in self._pending.items():
-            self._store(digest, container)
+        try:
+            ensure_folder(self._folder)
+            for digest, container in self._pending.items():
+                self._store(digest, container)
+            self._write(event)
+        except BaseException:
+            self._take_back()
+            raise
         self._pending.clear()
-        self._write(event)
         self.finish_begin(now=now)
 
     def finish_begin(self, *, now: str) -> None:
@@ -267,6 +276,17 @@ class RunWriter:
         self._waiting += 1
         if self._grouped and self._waiting >= GROUP_RECORDS:
             self.sync()
+
+    def _take_back(self) -> None:
+        """Remove what was stored of a run that did not begin: nothing of it was signed or logged, and nobody was asked.
+
+        If that fails too, a folder is left of which a verification says that the run never began, and which a run
+        of the same name replaces.
+        """
+        with contextlib.suppress(UndecidedError):
+            self._tree.close()
+            if not self._tree.lines.size and self._folder.is_dir():
+                remove_tree(self._folder)
 
     def _opened(self) -> RunOpened:
         opened = self._events[0]

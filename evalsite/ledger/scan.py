@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from evalsite.errors import InputError
 from evalsite.ledger.layout import EVENTS
 from evalsite.ledger.lines import parse_line
-from evalsite.ledger.merkle import leaf_hashes
+from evalsite.ledger.merkle import leaf_hashes, tree_root
 from evalsite.ledger.steps import Framed
 from evalsite.schema.bounds import MAX_EVENT_BYTES
 from evalsite.schema.entries import EVENT, Event
@@ -32,11 +32,22 @@ class Fault(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What one segment's lines are, taken alone: ``prevs`` is what the first line may name as its ``prev``."""
+    """What one segment's lines are, taken alone.
 
+    ``prevs`` is what the first line may name as its ``prev``. ``root`` is the root of a whole segment's
+    subtree where nobody needs its leaves; it then stands in their place, and ``last`` is the last leaf.
+    """
+
+    lines: int
+    last: bytes
     leaves: list[bytes]
+    root: bytes | None
     prevs: tuple[str | None, ...]
     faults: list[Fault]
+
+    def folded(self) -> "Scan":
+        """Return the same with the subtree's root in the place of its leaves."""
+        return self._replace(leaves=[], root=tree_root(self.leaves))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def scan_lines(lines: list[bytes], first: int, what: LineKind[_T], take: Callabl
         elif entry.prev != links[index - 1]:
             faults.append(unlinked(seq))
         take(entry)
-    return Scan(leaves, prevs, faults)
+    return Scan(len(leaves), leaves[-1], leaves, None, prevs, faults)
 
 
 def scan_fast(lines: list[bytes], first: int) -> Scan:
@@ -83,7 +94,7 @@ def scan_fast(lines: list[bytes], first: int) -> Scan:
         pairs = enumerate(zip(found[1:], leaves, strict=False), start=1)
         faults = [unlinked(first + index) for index, (prev, leaf) in pairs if prev != hexlify(leaf)]
     named = f"sha256:{found[0].decode(errors='replace')}" if _PREV in lines[0] else None
-    return Scan(leaves, (named,), faults)
+    return Scan(len(leaves), leaves[-1], leaves, None, (named,), faults)
 
 
 def unlinked(seq: int) -> Fault:

@@ -7,7 +7,9 @@ from evalsite.ledger.checkpoint import Checkpoint, sign_checkpoint
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.layout import CHECKPOINT, note_name
 from evalsite.ledger.lines import LineLog
-from evalsite.storage import create_same, ensure_folder, replace
+from evalsite.ledger.mldsa import SecondSigner
+from evalsite.schema.bounds import MAX_NOTE_BYTES
+from evalsite.storage import create_same, ensure_folder, read_regular, replace
 
 
 class SignedTree:
@@ -18,14 +20,16 @@ class SignedTree:
         kind: ``events`` or ``entries``.
         origin: The checkpoints' origin.
         key_name: The log key's name.
-        signer: The log key.
+        signers: The log key, and its second key if it has one.
     """
 
-    def __init__(self, folder: Path, kind: str, *, origin: str, key_name: str, signer: Signer) -> None:
+    def __init__(
+        self, folder: Path, kind: str, *, origin: str, key_name: str, signers: tuple[Signer, SecondSigner | None]
+    ) -> None:
         self._folder = folder
         self._origin = origin
         self._key_name = key_name
-        self._signer = signer
+        self._signer, self._second = signers
         self._kind = kind
         self.lines = LineLog(folder, kind)
         self.signed = 0
@@ -63,9 +67,19 @@ class SignedTree:
         self.signed = self.lines.size
 
     def note(self) -> bytes:
-        """Return the signed note over all lines; the same lines give the same bytes."""
+        """Return the signed note over all lines; the same lines give the same bytes.
+
+        A second signature is another one each time, so that the note which stands on the disk is kept.
+        """
         checkpoint = Checkpoint(self._origin, self.lines.size, self.lines.frontier.root())
-        return sign_checkpoint(checkpoint, self._key_name, self._signer)
+        note = sign_checkpoint(checkpoint, self._key_name, self._signer)
+        if self._second is None:
+            return note
+        path = self._folder / note_name(self.lines.size)
+        kept = read_regular(path, MAX_NOTE_BYTES) if path.exists() else b""
+        if kept.startswith(note):
+            return kept
+        return sign_checkpoint(checkpoint, self._key_name, self._signer, self._second)
 
     def close(self) -> None:
         """Close the file."""

@@ -2,20 +2,22 @@
 """What the steps of a verification share: counting, reading by relative path, notes."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
-from evalsite.errors import EvalsiteError, InputError, IntegrityError
+from evalsite.errors import EvalsiteError, InputError, IntegrityError, UndecidedError
 from evalsite.ledger.checkpoint import Checkpoint, open_checkpoint
-from evalsite.ledger.layout import CHECKPOINT, NOTE_FILE, note_name
+from evalsite.ledger.layout import CHECKPOINT, LOG, NOTE_FILE, RUNS, TRUST, note_name
 from evalsite.ledger.note import NoteKey, parse_note
 from evalsite.schema.base import Finding, Severity
 from evalsite.schema.bounds import MAX_NOTE_BYTES
 from evalsite.schema.checks import Area, Check
-from evalsite.storage import Tree, list_tree, read_regular, shown
+from evalsite.storage import UNREADABLE, Tree, is_folder, list_tree, read_regular, shown
+
+MISPLACED = "project.folder"
 
 
 class Framed(Protocol):
@@ -48,10 +50,17 @@ class Step:
 
     @contextmanager
     def item(self, code: str, at: str) -> Iterator[None]:
-        """Count one item; what it raises becomes a finding at ``at``."""
+        """Count one item; what it raises becomes a finding at ``at``.
+
+        Raises:
+            UndecidedError: The operating system refused to read it, so that nothing can be said of it.
+        """
         self.checked += 1
         try:
             yield
+        except UndecidedError as exc:
+            exc.at = at
+            raise
         except EvalsiteError as exc:
             self.blame(code, at, exc)
 
@@ -90,14 +99,23 @@ class Folder:
 
 
 def open_folder(project: Path, name: str, step: Step) -> Folder | None:
-    """List a folder below the project; links, pipes, twins and odd names become findings."""
+    """List a folder below the project; links, pipes, twins and odd names become findings.
+
+    Raises:
+        UndecidedError: The operating system refused to tell what stands in it.
+    """
     step.checked += 1
     try:
         tree = list_tree(project / name)
     except InputError as exc:
         step.find("tree.missing", name, exc.message, exc.rule)
         return None
+    except UndecidedError as exc:
+        exc.at = name
+        raise
     for oddity in tree.oddities:
+        if oddity.code == UNREADABLE:
+            raise UndecidedError(oddity.message, at=shown(f"{name}/{oddity.path}"))
         step.find(oddity.code, f"{name}/{oddity.path}", oddity.message, "run-record §2")
     return Folder(project, name, tree)
 
@@ -127,8 +145,40 @@ class Notes:
         return max(self.roots, default=0)
 
 
+class OpenedNote(NamedTuple):
+    """An authentic checkpoint: the bytes of its note, its root, and which of the keys signed it."""
+
+    raw: bytes
+    root: bytes
+    key: int
+
+
+def open_note(folder: Path, size: int, *, origin: str, keys: Sequence[NoteKey]) -> OpenedNote:
+    """Return the checkpoint of one size below a run's or log's folder.
+
+    Raises:
+        InputError: There is no such note, or it is none.
+        IntegrityError: Not signed by one of ``keys``, of another origin or size.
+    """
+    raw = read_regular(folder / note_name(size), MAX_NOTE_BYTES)
+    checkpoint, key = open_signed(raw, origin=origin, keys=keys)
+    if checkpoint.size != size or not checkpoint.size:
+        raise IntegrityError(f"expected the size {size}, found {checkpoint.size}", rule="run-record §5")
+    return OpenedNote(raw, checkpoint.root, keys.index(key))
+
+
+#: Opens many notes at once, by size; one that it leaves out is opened, and told, one by one.
+OpenNotes: TypeAlias = Callable[[Sequence[int]], Mapping[int, OpenedNote]]
+
+
 def check_notes(
-    step: Step, folder: Folder, *, origin: str, keys: Sequence[NoteKey], newest_only: bool = False
+    step: Step,
+    folder: Folder,
+    *,
+    origin: str,
+    keys: Sequence[NoteKey],
+    newest_only: bool = False,
+    open_many: OpenNotes = lambda _: {},
 ) -> Notes:
     """Check every ``checkpoints/<size>.note`` and that ``checkpoint`` repeats the newest one.
 
@@ -138,21 +188,19 @@ def check_notes(
         origin: The checkpoints' origin.
         keys: The log keys, of which one signs; which one may is for the caller.
         newest_only: Check no other signature than the newest, unless ``checkpoint`` repeats another note.
+        open_many: Opens notes beforehand.
     """
     notes = Notes()
     sizes = [int(found.group(1)) for name in folder.tree.files if (found := NOTE_FILE.fullmatch(name))]
     if newest_only and sizes and _repeats(folder, max(sizes)):
         sizes = [max(sizes)]
+    opened = open_many(sizes)
     for size in sizes:
-        name = note_name(size)
-        with step.item("checkpoint.note", folder.at(name)):
-            raw = folder.read(name, MAX_NOTE_BYTES)
-            checkpoint, key = open_signed(raw, origin=origin, keys=keys)
-            if checkpoint.size != size or not checkpoint.size:
-                raise IntegrityError(f"expected the size {size}, found {checkpoint.size}", rule="run-record §5")
-            notes.roots[checkpoint.size] = checkpoint.root
-            notes.raw[checkpoint.size] = raw
-            notes.keys[checkpoint.size] = key
+        with step.item("checkpoint.note", folder.at(note_name(size))):
+            note = opened.get(size) or open_note(folder.project / folder.name, size, origin=origin, keys=keys)
+            notes.roots[size] = note.root
+            notes.raw[size] = note.raw
+            notes.keys[size] = keys[note.key]
     with step.item("checkpoint.newest", folder.at(CHECKPOINT)):
         raw = folder.read(CHECKPOINT, MAX_NOTE_BYTES)
         newest = notes.raw.get(max(sizes, default=0))
@@ -170,7 +218,9 @@ def open_signed(raw: bytes, *, origin: str, keys: Sequence[NoteKey]) -> tuple[Ch
         IntegrityError: No key or a wrong one signed, another origin, further signatures or lines.
     """
     hashes = {item.key_hash for item in parse_note(raw).signatures}
-    key = next((key for key in keys if key.key_hash in hashes), keys[0])
+    fitting = [key for key in keys if key.fits(hashes)]
+    # A key with a second one comes first: a note that lost its second line is then that of an earlier keyring.
+    key = next((key for key in fitting if key.second is not None), (*fitting, keys[0])[0])
     return open_checkpoint(raw, origin=origin, key=key), key
 
 
@@ -187,3 +237,26 @@ def require_notes(step: Step, folder: Folder, notes: Notes, sizes: Iterable[int]
     for size in sizes:
         if note_name(size) not in folder.tree.files and signed:
             step.find("checkpoint.missing", folder.at(note_name(size)), "expected a note, found none", "run-record §5")
+
+
+def check_places(step: Step, project: Path) -> None:
+    """Find every folder of records that is none, or a link to one: what it leads to is not the project's.
+
+    Raises:
+        UndecidedError: The operating system refused to tell.
+    """
+    for name in (RUNS, TRUST, LOG):
+        step.checked += 1
+        if not is_folder(project / name):
+            linked = (project / name).is_symlink()
+            found = "a link, and what it leads to is not the project's" if linked else "none"
+            step.find(MISPLACED, name, f"expected a folder, found {found}", "run-record §2")
+
+
+def unread(error: UndecidedError) -> tuple[Check, Check]:
+    """Return what is said where the operating system refused to read: nothing was decided, and something is missing."""
+    undecided = Step(0, "all of it was looked at")
+    missing = Step(0, "every file and folder can be read", Area.AVAILABILITY)
+    missing.checked = 1
+    missing.find(UNREADABLE, error.at, error.message, "run-record §10")
+    return undecided.done(), missing.done()

@@ -5,14 +5,18 @@ The optional package ``rfc3161-client`` reads the token and its signature; the c
 here, at the token's own time and never at the reader's: an authority's certificate expires within
 years, and what it said while it was valid stays said. Only a root that the verifier names makes a
 time stamp count.
+
+Revocation is not looked at: no list (CRL) and no answer (OCSP) is read, asked for or kept. A reader who
+must know whether an authority's certificate was revoked asks the authority.
 """
 
 import hashlib
 import importlib
 import importlib.util
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography import x509
@@ -31,7 +35,9 @@ _MIN_CHAIN_CERTIFICATES = 2  # the authority's own, and a root
 class Timestamp:
     """A time stamp that was verified under the root of its own chain.
 
-    ``time_s`` counts seconds since 1970 in UTC. ``root`` is ``sha256:<hex>`` of the root certificate in DER.
+    ``time_s`` counts seconds since 1970 in UTC: the latest at which the token says it can have been made, its
+    time and its accuracy together, in whole seconds rounded up. Without an accuracy it is the token's time.
+    ``root`` is ``sha256:<hex>`` of the root certificate in DER.
     """
 
     time_s: int
@@ -91,8 +97,9 @@ def open_timestamp(data: bytes, chain: bytes, message: bytes) -> Timestamp:
     try:
         response = library.decode_timestamp_response(data)
         at = response.tst_info.gen_time.replace(tzinfo=UTC)
+        latest = at + _accuracy(response.tst_info.accuracy)
         signers = list(response.signed_data.signer_infos)
-    except ValueError as exc:
+    except (ValueError, OverflowError) as exc:
         raise InputError("expected a time stamp response in DER", rule=RULE) from exc
     named = [(item.issuer, item.serial_number) for item in signers]
     if named != [(path[0].issuer, path[0].serial_number)]:
@@ -103,7 +110,14 @@ def open_timestamp(data: bytes, chain: bytes, message: bytes) -> Timestamp:
         verifier.verify_message(response, message)
     except (library.VerificationError, ValueError) as exc:
         raise IntegrityError(f"expected a valid time stamp of this checkpoint: {exc}", rule=RULE) from exc
-    return Timestamp(int(at.timestamp()), _fingerprint(path[-1]))
+    return Timestamp(math.ceil(latest.timestamp()), _fingerprint(path[-1]))
+
+
+def _accuracy(stated: Any) -> timedelta:
+    """Return how far off the token's time may be; RFC 3161 §2.4.2 says that a part which is absent is zero."""
+    if stated is None:
+        return timedelta()
+    return timedelta(seconds=stated.seconds or 0, milliseconds=stated.millis or 0, microseconds=stated.micros or 0)
 
 
 def _library() -> Any:

@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from evalsite.ledger.light import AnyEvent
+from evalsite.ledger.light import AnyEvent, LightAttempt
 from evalsite.ledger.planned import planned_case_trials, planned_control_trials
 from evalsite.schema.entries import Event, Totals
 from evalsite.schema.outcome import TrialKind
@@ -27,6 +27,13 @@ class Tally:
             self.calls[event.call.role] += 1
         elif event.type == "trial.ended":
             self.ended[event.trial.kind][event.result.status] += 1
+
+    def count_attempt(self, whole: LightAttempt) -> None:
+        """Take the events of one whole attempt."""
+        self.attempts += 1
+        for role, _, _ in whole.calls:
+            self.calls[role] += 1
+        self.ended[whole.trial.kind][whole.status] += 1
 
     def totals(self, plan: Plan) -> Totals:
         """Return the counts so far; a status or role that did not occur is left out."""

@@ -13,13 +13,16 @@ from evalsite.errors import IntegrityError
 from evalsite.ledger.dsse import Envelope, parse_envelope, sign_envelope, verify_envelope
 from evalsite.ledger.ed25519 import Signer, check_public_key, key_id, parse_base64, public_pem, public_ssh, to_base64
 from evalsite.ledger.layout import log_origin
+from evalsite.ledger.mldsa import ALGORITHM, SecondKey, SecondSigner, check_second_key
 from evalsite.ledger.note import NoteKey
 from evalsite.schema.checks import Level
 from evalsite.schema.entries import Keyring, KeyRole
 
+ED25519 = "ed25519"
 KEYRING_TYPE = "application/vnd.evalsite.keyring+json"
 SSH_NAMESPACE = "evalsite-run@v1"
 ROLES = ("root", "runner", "log")
+SECOND = f"log-{ALGORITHM}"  # the log's second key: role log, another algorithm
 NAMED_ROLES = ("approver", "witness")
 MAX_KEYRING_BYTES = 256 * 1024
 _RULE = "run-record §3"
@@ -71,7 +74,14 @@ class KeyHistory:
         return tuple(dict.fromkeys(keys))
 
 
-def make_keyring(ledger: str, signers: Mapping[str, Signer], *, now: str, minimum_level: Level) -> Envelope:
+def make_keyring(
+    ledger: str,
+    signers: Mapping[str, Signer],
+    *,
+    now: str,
+    minimum_level: Level,
+    second: SecondSigner | None = None,
+) -> Envelope:
     """Return the signed first keyring version of a new ledger.
 
     Args:
@@ -79,14 +89,18 @@ def make_keyring(ledger: str, signers: Mapping[str, Signer], *, now: str, minimu
         signers: The keys by role: ``root``, ``runner``, ``log``.
         now: UTC time of issue.
         minimum_level: The evidence level below which a record of this ledger decides nothing.
+        second: The log's second key, if it has one.
     """
+    keys = [key_role(role, f"{ledger}/{role}", signers[role].public_key, now) for role in ("runner", "log")]
+    if second is not None:
+        keys.append(second_key_role(ledger, second.public_key, now))
     keyring = Keyring(
         format="evalsite/keyring/v1",
         ledger=ledger,
         version=1,
         issued_at=now,
         root_public_key=to_base64(signers["root"].public_key),
-        keys=tuple(key_role(role, f"{ledger}/{role}", signers[role].public_key, now) for role in ("runner", "log")),
+        keys=tuple(keys),
         minimum_level=minimum_level.value,
     )
     return sign_envelope(KEYRING_TYPE, keyring.to_bytes(), signers["root"])
@@ -139,6 +153,9 @@ def derived_files(keys: KeySet) -> dict[str, bytes]:
     files["root.vkey"] = f"{NoteKey(f'{ledger}/root', raw['root']).to_text()}\n".encode()
     files["log.vkey"] = f"{keys.log_key.to_text()}\n".encode()
     files["allowed_signers"] = "".join(signers).encode()
+    if keys.log_key.second is not None:
+        files[f"{SECOND}.pem"] = keys.log_key.second.to_pem()
+        files[f"{SECOND}.vkey"] = f"{keys.log_key.second.to_text()}\n".encode()
     return files
 
 
@@ -168,13 +185,23 @@ def _ended(item: KeyRole) -> bool:
     return item.not_after is not None or item.revoked_at is not None
 
 
-def key_role(role: str, name: str, public_key: bytes, now: str) -> KeyRole:
+def slot_of(item: KeyRole) -> str:
+    """Return what a keyring has at most one key in force for: a role, or `SECOND`."""
+    return item.role if item.algorithm == ED25519 else f"{item.role}-{item.algorithm}"
+
+
+def second_key_role(ledger: str, public_key: bytes, now: str) -> KeyRole:
+    """Return the keyring's entry of the log's second key that comes into force."""
+    return key_role("log", log_origin(ledger), public_key, now, algorithm=ALGORITHM)
+
+
+def key_role(role: str, name: str, public_key: bytes, now: str, *, algorithm: str = ED25519) -> KeyRole:
     """Return the keyring's entry of a key that comes into force."""
     return KeyRole.from_value(
         {
             "role": role,
             "name": name,
-            "algorithm": "ed25519",
+            "algorithm": algorithm,
             "public_key": to_base64(public_key),
             "key_id": key_id(public_key),
             "not_before": now,
@@ -188,8 +215,7 @@ def _key_set(keyring: Keyring, root: bytes) -> KeySet:
     raw_keys = [root]
     in_force: dict[str, bytes] = {}
     for item in keyring.keys:
-        raw = parse_base64(item.public_key, at="public_key")
-        check_public_key(raw)
+        raw = _raw_key(item)
         if item.key_id != key_id(raw):
             raise IntegrityError("expected a key id that is the SHA-256 of the key", at=item.name, rule=_RULE)
         if raw in raw_keys:
@@ -200,13 +226,31 @@ def _key_set(keyring: Keyring, root: bytes) -> KeySet:
         if item.name != plain and not (named and item.name.startswith(f"{plain}/")):
             raise IntegrityError("expected the key name <ledger>/<role>", at=item.name, rule=_RULE)
         if not _ended(item):
-            if item.name in in_force:
+            place = item.name if item.algorithm == ED25519 else SECOND
+            if place in in_force:
                 raise IntegrityError("expected one key for each role, each its own", at=item.name, rule=_RULE)
-            in_force[item.name] = raw
+            in_force[place] = raw
     log, runner = in_force.get(f"{keyring.ledger}/log"), in_force.get(f"{keyring.ledger}/runner")
     if runner is None or log is None:
         raise IntegrityError("expected a runner key and a log key", rule=_RULE)
-    return KeySet(keyring, key_id(root), NoteKey(log_origin(keyring.ledger), log), {key_id(runner): runner})
+    name = log_origin(keyring.ledger)
+    second = SecondKey(name, in_force[SECOND]) if SECOND in in_force else None
+    return KeySet(keyring, key_id(root), NoteKey(name, log, second), {key_id(runner): runner})
+
+
+def _raw_key(item: KeyRole) -> bytes:
+    raw = parse_base64(item.public_key, at="public_key")
+    if item.algorithm == ED25519:
+        check_public_key(raw)
+    elif slot_of(item) == SECOND:
+        check_second_key(raw)
+    else:
+        raise IntegrityError("expected ML-DSA-44 for a key of the log only", at=item.name, rule=_RULE)
+    return raw
+
+
+def _lasting(item: KeyRole) -> tuple[str, str, str, str]:
+    return item.role, item.name, item.algorithm, item.not_before
 
 
 def _check_succession(before: Keyring, after: Keyring) -> None:
@@ -214,7 +258,7 @@ def _check_succession(before: Keyring, after: Keyring) -> None:
     now = {item.key_id: item for item in after.keys}
     for old in before.keys:
         new = now.get(old.key_id)
-        if new is None or (new.role, new.name, new.not_before) != (old.role, old.name, old.not_before):
+        if new is None or _lasting(new) != _lasting(old):
             raise IntegrityError("expected every key of the version before as it was", at=old.name, rule=_RULE)
         kept = new.not_after == old.not_after or old.not_after is None
         if not kept or old.revoked_at not in (None, new.revoked_at):

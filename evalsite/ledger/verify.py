@@ -37,6 +37,8 @@ For the anchors of each ledger's log, and for what the verifier holds of it (if 
     verifier's policy to say (`evalsite.ledger.evidence`).
 25. Heads: the log extends every head that the verifier holds; a smaller log was rolled back, another
     root was forked.
+26. to 28. Labels (`evalsite.ledger.labelsteps`): entries in their order (26), revealed labels those that were
+    committed (27) and there (28). That a run could name its labels is part of 13.
 
 For the project:
 
@@ -48,7 +50,7 @@ For the project:
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalsite.errors import InputError, UndecidedError
+from evalsite.errors import InputError, UndecidedError, shorten
 from evalsite.ledger.assess import assess
 from evalsite.ledger.authentic import AuthenticRun, LedgerReport, ProjectReport, RunReport
 from evalsite.ledger.evidence import NO_POLICY, Policy
@@ -56,16 +58,27 @@ from evalsite.ledger.layout import EVENTS, LOG, RESERVED, RUNS, TRUST, check_nam
 from evalsite.ledger.ledgercheck import CheckedLedger, check_ledger
 from evalsite.ledger.recovery import claimed_ledger
 from evalsite.ledger.runcheck import FULL, How, check_run
-from evalsite.ledger.steps import Step
+from evalsite.ledger.steps import MISPLACED, Step, check_places, unread
 from evalsite.schema.checks import Area
+from evalsite.storage import is_folder
 
-__all__ = ["AuthenticRun", "LedgerReport", "ProjectReport", "RunReport", "ledger_names", "verify_project", "verify_run"]
+__all__ = [
+    "AuthenticRun",
+    "LedgerReport",
+    "ProjectReport",
+    "RunReport",
+    "ledger_names",
+    "require_run",
+    "verify_project",
+    "verify_run",
+]
 
 Ledgers = dict[str, CheckedLedger]
+_PLACES = "runs folder holds ledgers and runs"
 
 
 def verify_project(
-    project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, fast: bool = False, workers: int = 1
+    project: Path, *, pins: Mapping[str, str], policy: Policy = NO_POLICY, how: How = FULL
 ) -> ProjectReport:
     """Verify every ledger and every run of a project.
 
@@ -76,11 +89,12 @@ def verify_project(
         project: The project's root folder.
         pins: Root fingerprints that the verifier trusts, by ledger; they must not come from the project.
         policy: What else the verifier holds and trusts: heads, witnesses, time stamp authorities.
-        fast: Hash the lines of runs, do not read them.
-        workers: Processes for the lines of long runs; 1 is this process alone.
+        how: In full or fast, and with how many processes for long runs.
     """
-    layout = Step(18, "runs folder holds ledgers and runs")
+    layout = Step(18, _PLACES)
     run_ids = _list_runs(project, layout)
+    if any(finding.code == MISPLACED for finding in layout.findings):
+        return ProjectReport(ledgers=(), runs=(), checks=(layout.done(),))  # nothing below it is the project's
     ledgers = check_ledgers(project, pins=pins, policy=policy)
     something = Step(20, "there is something to verify", Area.COMPLETENESS)
     something.checked = 2
@@ -94,7 +108,6 @@ def verify_project(
             present.checked += 1
             if run_id not in run_ids:
                 present.find("project.run-missing", run_folder(run_id), "expected a run that the log opened")
-    how = How(fast=fast, workers=workers)
     reports = tuple(verify_in(project, run_id, ledgers, how) for run_id in run_ids)
     return ProjectReport(
         ledgers=tuple(ledger.report for ledger in ledgers.values()),
@@ -109,8 +122,7 @@ def verify_run(
     *,
     pins: Mapping[str, str],
     policy: Policy = NO_POLICY,
-    fast: bool = False,
-    workers: int = 1,
+    how: How = FULL,
 ) -> RunReport:
     """Verify one run, and the ledgers that it could belong to.
 
@@ -119,13 +131,15 @@ def verify_run(
         run_id: Name of the run.
         pins: Root fingerprints that the verifier trusts, by ledger.
         policy: What else the verifier holds and trusts.
-        fast: As for `verify_project`.
-        workers: As for `verify_project`.
+        how: As for `verify_project`.
 
     Raises:
         InputError: No such name.
     """
-    how = How(fast=fast, workers=workers)
+    places = Step(18, _PLACES)
+    check_places(places, project)
+    if places.findings:
+        return RunReport(run_id=check_name(run_id, "run"), ledger=None, checks=(places.done(),), run=None)
     return verify_in(project, run_id, check_ledgers(project, pins=pins, policy=policy), how)
 
 
@@ -156,12 +170,27 @@ def verify_in(project: Path, run_id: str, ledgers: Ledgers, how: How = FULL) -> 
         message = f"expected one ledger to hold the run, found {', '.join(holding)}"
         return _refused(run_id, run_folder(run_id), message)
     at = f"{run_folder(run_id)}/{EVENTS}/000.jsonl"
-    name = holding[0] if holding else claimed_ledger(project, run_id)
+    try:
+        name = holding[0] if holding else claimed_ledger(project, run_id)
+    except UndecidedError as exc:
+        return RunReport(run_id=run_id, ledger=None, checks=unread(exc), run=None)
     if not name and not any((project / run_folder(run_id)).glob("checkpoint*")):
         return _never_began(run_id)
     if name not in ledgers:
         return _refused(run_id, at, "expected a first event that names a ledger of this project")
     return check_run(project, run_id, ledgers[name], how)
+
+
+def require_run(project: Path, run_id: str) -> None:
+    """Refuse a run of which there is no folder; where ``runs`` is no folder either, that is for `verify_run` to say.
+
+    Raises:
+        InputError: There is no such folder, or it is none of a run.
+        UndecidedError: The operating system refused to tell.
+    """
+    place = project / run_folder(run_id)
+    if not is_name(run_id) or (is_folder(project / RUNS) and not (is_folder(place) or place.is_symlink())):
+        raise InputError(f"expected a run, found no folder {shorten(place.name)}", at=RUNS, rule="layout")
 
 
 def _refused(run_id: str, at: str, message: str) -> RunReport:
@@ -175,7 +204,8 @@ def _never_began(run_id: str) -> RunReport:
     """A folder without a whole first event, that no log and no checkpoint knows: a crash before the run began."""
     step = Step(16, "run is closed and sealed", Area.COMPLETENESS)
     step.checked = 1
-    step.find("run.never-began", run_folder(run_id), "this folder holds no whole event", "run-record §4")
+    message = "this run never began, it holds no whole event: start it anew with this --run-id, or remove the folder"
+    step.find("run.never-began", run_folder(run_id), message, "run-record §4")
     return RunReport(run_id=run_id, ledger=None, checks=(step.done(),), run=None)
 
 
@@ -187,9 +217,9 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _folder_names(folder: Path) -> list[str]:
-    if folder.is_symlink() or not folder.is_dir():
+    if not is_folder(folder):
         return []
-    names = [path.name for path in _children(folder) if path.is_dir() and not path.is_symlink()]
+    names = [path.name for path in _children(folder) if is_folder(path)]
     return [name for name in names if is_name(name)]  # step 18 tells the others
 
 
@@ -197,15 +227,12 @@ def _list_runs(project: Path, step: Step) -> list[str]:
     run_ids: list[str] = []
     if not (project / RUNS).exists() and not (project / RUNS).is_symlink():
         return run_ids  # a project in which nothing was recorded yet, or from which everything was taken
+    check_places(step, project)
     for name in (RUNS, TRUST, LOG):
         folder = project / name
-        step.checked += 1
-        if folder.is_symlink() or not folder.is_dir():
-            step.find("project.folder", name, "expected a folder", "run-record §2")
-            continue
-        for path in sorted(_children(folder)):
+        for path in sorted(_children(folder)) if is_folder(folder) else ():
             step.checked += 1
-            if path.is_symlink() or not path.is_dir():
+            if not is_folder(path):
                 step.find("project.unknown", f"{name}/{path.name}", "expected folders only", "run-record §2")
             elif path.name not in RESERVED or name != RUNS:
                 try:

@@ -18,11 +18,12 @@ from pathlib import Path
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.errors import InputError, IntegrityError, RefusedError, UndecidedError
-from evalsite.ledger.authentic import read_blob
+from evalsite.ledger.authentic import read_blob, refuse
 from evalsite.ledger.blob import SALT_BYTES
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.founding import found_ledger
-from evalsite.ledger.keys import check_settled, load_key, usable_ledgers
+from evalsite.ledger.keys import check_settled, load_key, load_second, usable_ledgers
+from evalsite.ledger.labelwriter import LabelWriter
 from evalsite.ledger.layout import (
     CHECKPOINT,
     ENTRIES,
@@ -43,6 +44,7 @@ from evalsite.ledger.logwriter import LogWriter
 from evalsite.ledger.merkle import leaf_hash, tree_root
 from evalsite.ledger.recovery import Found, Recovery, claimed_ledger, find_run, set_aside, set_aside_blobs
 from evalsite.ledger.runwriter import Desk, RunWriter
+from evalsite.ledger.steps import Step, check_places
 from evalsite.schema.bounds import MAX_NOTE_BYTES, SEGMENT_LINES
 from evalsite.schema.entries import Event
 from evalsite.storage import create_same, ensure_folder, lock, move, read_regular, replace, sweep
@@ -83,14 +85,17 @@ def open_ledger(
     with lock(project / lock_file(ledger)):
         facts = verified_ledger(project, ledger)
         _check_signers(facts, signers)
+        key = facts.keys.log_key.second
+        second = None if key is None else load_second(keystore, ledger, key)
         repair_log(project, ledger, facts)
-        log = LogWriter(project, ledger, signers["log"])
+        log = LogWriter(project, ledger, signers["log"], second)
         log.load(facts, log_lines(project, ledger, len(facts.entries)))
         desk = Desk(
             project=project,
             ledger=ledger,
             log=log,
             log_signer=signers["log"],
+            log_second=second,
             runner_signer=signers["runner"],
             salts=salts,
         )
@@ -108,6 +113,7 @@ class LedgerWriter:
         self._desk = desk
         self._facts = facts
         self._runs: list[RunWriter] = []
+        self.labels = LabelWriter(desk, facts.labels)
 
     @property
     def ledger(self) -> str:
@@ -213,7 +219,7 @@ class LedgerWriter:
             raise InputError(
                 f"expected a run that began, {run_id} holds no whole event",
                 at=run_folder(run_id),
-                advice="start it anew under the same name",
+                advice=f"start it anew under the same name: --run-id {run_id}",
             )
         return found
 
@@ -245,14 +251,16 @@ def verified_ledger(project: Path, ledger: str) -> LedgerFacts:
     """Return the facts of a ledger before something is written to it.
 
     Raises:
-        IntegrityError: Keys or log do not verify.
+        IntegrityError: Keys or log do not verify, or their folder is a link.
+        UndecidedError: The operating system refused to read them.
     """
+    places = Step(18, "folders of records")
+    check_places(places, project)
     checked = check_ledger(project, ledger, None)
-    if checked.facts is None:
-        finding = next(finding for check in checked.report.checks for finding in check.findings)
-        raise IntegrityError(
-            finding.message, at=finding.at, rule=finding.rule, advice="nothing was changed; compare with a copy"
-        )
+    checks = () if checked.facts is not None else checked.report.checks  # labels that are gone stop no writer
+    refuse((places.done(), *checks), at=trust_folder(ledger), advice="nothing was changed; compare with a copy")
+    if checked.facts is None:  # pragma: no cover - one of the findings says why
+        raise TypeError(ledger)
     return checked.facts
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, StringConstraints
 
 from evalsite.schema import bounds
-from evalsite.schema.base import CaseId, Day, FolderName, ShortText, StrictModel, Text
-from evalsite.schema.outcome import Dimension, Protocol
+from evalsite.schema.base import CaseId, Day, FolderName, Later, ShortText, StrictModel, Text
+from evalsite.schema.codechecks import CodeChecks
+from evalsite.schema.outcome import Dimension, Place, Polarity, Probe, Protocol
 from evalsite.schema.replies import Action, CandidateAnswer
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")]
@@ -74,7 +75,10 @@ class CandidateInput(StrictModel):
 
 
 class BinaryCase(StrictModel):
-    """A case of the binary protocol; everything but ``input`` is private (R1)."""
+    """A case of the binary protocol; everything but ``input`` is private (R1).
+
+    ``checks`` are decided by code, beside action and refusal; the judge is told nothing of them (R47).
+    """
 
     id: CaseId
     title: ShortText
@@ -88,6 +92,7 @@ class BinaryCase(StrictModel):
     positive_reference: CandidateAnswer
     negative_counterexample: CandidateAnswer
     caveat: Text | None
+    checks: Later[CodeChecks] = None
 
 
 class EvidenceCase(StrictModel):
@@ -119,6 +124,42 @@ class GradedCase(StrictModel):
     tags: tuple[Tag, ...]
     cards: Annotated[tuple[CaseId, ...], Field(min_length=1, max_length=bounds.MAX_CARDS_PER_CASE)]
     question: Text
+    answer: Text
+
+
+class PairwiseCase(StrictModel):
+    """Two answers to one question; which is better stands in a label set: 1 for a, 2 for b, 0 for neither (R97)."""
+
+    id: CaseId
+    title: ShortText
+    tags: tuple[Tag, ...]
+    question: Text
+    answer_a: Text
+    answer_b: Text
+
+
+class EvidenceControl(StrictModel):
+    """An example of known classification, shown to the judge before the cases: score 1 or 0 is expected."""
+
+    id: CaseId
+    title: ShortText
+    polarity: Polarity
+    probe: Probe
+    place: Place | None
+    evidence: Annotated[tuple[Text, ...], Field(min_length=1, max_length=bounds.MAX_EVIDENCE_ITEMS)]
+    explanation: Text
+
+
+class GradedControl(StrictModel):
+    """An answer over cards of known classification in one dimension: a high or a low grade is expected."""
+
+    id: CaseId
+    title: ShortText
+    polarity: Polarity
+    probe: Probe
+    place: Place | None
+    dimension: Dimension
+    cards: Annotated[tuple[CaseId, ...], Field(min_length=1, max_length=bounds.MAX_CARDS_PER_CASE)]
     answer: Text
 
 
@@ -176,6 +217,7 @@ class EvidenceCorpus(_CorpusBase):
 
     protocol: Literal[Protocol.EVIDENCE]
     cases: Annotated[tuple[EvidenceCase, ...], Field(max_length=bounds.MAX_CASES)]
+    controls: Later[Annotated[tuple[EvidenceControl, ...], Field(max_length=bounds.MAX_CONTROLS)]] = None
 
 
 class GradedCorpus(_CorpusBase):
@@ -184,10 +226,26 @@ class GradedCorpus(_CorpusBase):
     protocol: Literal[Protocol.GRADED]
     cards: tuple[Card, ...]
     cases: Annotated[tuple[GradedCase, ...], Field(max_length=bounds.MAX_CASES)]
+    controls: Later[Annotated[tuple[GradedControl, ...], Field(max_length=bounds.MAX_CONTROLS)]] = None
 
 
-Corpus: TypeAlias = Annotated[BinaryCorpus | EvidenceCorpus | GradedCorpus, Field(discriminator="protocol")]
-Case: TypeAlias = BinaryCase | EvidenceCase | GradedCase
+class PairwiseCorpus(_CorpusBase):
+    """A corpus of the pairwise protocol."""
+
+    protocol: Literal[Protocol.PAIRWISE]
+    cases: Annotated[tuple[PairwiseCase, ...], Field(max_length=bounds.MAX_CASES)]
+
+
+Corpus: TypeAlias = Annotated[
+    BinaryCorpus | EvidenceCorpus | GradedCorpus | PairwiseCorpus, Field(discriminator="protocol")
+]
+Case: TypeAlias = BinaryCase | EvidenceCase | GradedCase | PairwiseCase
+Control: TypeAlias = EvidenceControl | GradedControl
+
+
+def controls_of(corpus: Corpus) -> tuple[Control, ...]:
+    """Return the controls that a corpus keeps apart from its cases; those of the binary protocol stand in them."""
+    return corpus.controls or () if isinstance(corpus, EvidenceCorpus | GradedCorpus) else ()
 
 
 class CorpusSnapshot(StrictModel):

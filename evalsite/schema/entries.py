@@ -10,7 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from evalsite.schema.base import Count, DigestText, FolderName, ShortText, StrictModel, UtcTime
+from evalsite.schema.base import Count, DigestText, FolderName, Later, ShortText, StrictModel, UtcTime
+from evalsite.schema.calibration import CalibrationSeal, DesignLock
+from evalsite.schema.labels import LabelCommitment
 from evalsite.schema.outcome import Result, Role, Stage, Trial
 from evalsite.schema.plan import Plan
 
@@ -26,11 +28,31 @@ class Usage(StrictModel):
     output_duration_ms: Count | None
 
 
+class Framing(StrictModel):
+    """How much of the material a judge was shown: nothing is cut without saying so.
+
+    ``mode`` is what the prompt holds: the case with its answer, the evidence, a pair of answers, or cards in full or
+    their heads.
+    ``rendered_chars`` counts the prompt's characters, ``sent_chars`` those that the request's body carries; null
+    when nothing was sent. ``nonce`` closes the cards (graded protocol, prompts of version 2).
+    """
+
+    mode: Literal["answer", "evidence", "full", "head", "pair"]
+    rendered_chars: Count
+    sent_chars: Count | None
+    nonce: ShortText | None
+
+    @property
+    def cut(self) -> bool:
+        """Return whether the judge was sent something else than what was rendered."""
+        return self.sent_chars is not None and self.sent_chars != self.rendered_chars
+
+
 class Call(StrictModel):
     """One call of one role, as it was sent and as it came back.
 
     ``request`` and ``reply`` name blobs with the exact bytes; ``reply`` is null when no byte came.
-    ``error_type`` is null exactly when a complete reply was delivered.
+    ``error_type`` is null exactly when a complete reply was delivered. ``framing`` is told of a judge's calls.
     """
 
     trial: Trial
@@ -48,6 +70,7 @@ class Call(StrictModel):
     started_at: UtcTime
     wall_ms: Count
     usage: Usage
+    framing: Later[Framing] = None
 
 
 class _Event(StrictModel):
@@ -194,8 +217,74 @@ class RunClosedLogged(_LogEntry):
     statement: DigestText
 
 
+class ConstantsFrozen(_LogEntry):
+    """The constants of calibration gates of a corpus, before the labels that they are for (R64)."""
+
+    type: Literal["constants.frozen"]
+    corpus: FolderName
+    lock: DesignLock
+
+
+class CardsFrozen(_LogEntry):
+    """The texts that will be labelled and judged: a corpus as it is now, or a sealed run's answers."""
+
+    type: Literal["cards.frozen"]
+    corpus: FolderName
+    fingerprint: DigestText
+    run: FolderName | None
+
+
+class LabelsCommitted(_LogEntry):
+    """Labels exist and can no longer be changed; nobody but their annotator knows them yet (R78)."""
+
+    type: Literal["labels.committed"]
+    commitment: LabelCommitment
+
+
+class AnnotatorsAligned(_LogEntry):
+    """How far annotators agree, before anything is judged: Krippendorff's alpha as two integers.
+
+    ``alpha`` is null where it is undefined. It is recomputed once the labels are revealed.
+    """
+
+    type: Literal["annotators.aligned"]
+    commitments: Annotated[tuple[FolderName, ...], Field(min_length=2)]
+    compared: Count
+    alpha: tuple[int, Annotated[int, Field(ge=1)]] | None
+
+
+class LabelsRevealed(_LogEntry):
+    """Labels and nonces are public: ``labels/<commitment>.json`` below the log, with this digest."""
+
+    type: Literal["labels.revealed"]
+    commitment: FolderName
+    file: DigestText
+
+
+class CalibrationRecorded(_LogEntry):
+    """A judge's run was compared with revealed labels; ``attempt`` counts runs against the same labels."""
+
+    type: Literal["calibration.recorded"]
+    run: FolderName
+    commitment: FolderName
+    lock: DigestText
+    attempt: Annotated[int, Field(ge=1)]
+    seal: CalibrationSeal
+
+
 LogEntry: TypeAlias = Annotated[
-    LedgerOpened | KeysPublished | KeysRevoked | RunOpenedLogged | RunClosedLogged, Field(discriminator="type")
+    LedgerOpened
+    | KeysPublished
+    | KeysRevoked
+    | RunOpenedLogged
+    | RunClosedLogged
+    | ConstantsFrozen
+    | CardsFrozen
+    | LabelsCommitted
+    | AnnotatorsAligned
+    | LabelsRevealed
+    | CalibrationRecorded,
+    Field(discriminator="type"),
 ]
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
@@ -203,15 +292,15 @@ LOG_ENTRY: TypeAdapter[LogEntry] = TypeAdapter(LogEntry)
 
 
 class KeyRole(StrictModel):
-    """One public key of the keyring. ``public_key`` is 32 bytes of Ed25519 in base64.
+    """One public key of the keyring. ``public_key`` is 32 bytes of Ed25519 in base64, or 1,312 of ML-DSA-44.
 
-    ``key_id`` is the SHA-256 of those 32 bytes.
+    ``key_id`` is the SHA-256 of those bytes.
     """
 
     role: Literal["runner", "log", "approver", "witness"]
     name: ShortText
-    algorithm: Literal["ed25519"]
-    public_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{43}=$")]
+    algorithm: Literal["ed25519", "ml-dsa-44"]
+    public_key: Annotated[str, Field(pattern=r"^([A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{1750}==)$")]
     key_id: DigestText
     not_before: UtcTime
     not_after: UtcTime | None

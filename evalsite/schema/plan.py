@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evalsite.schema import bounds
-from evalsite.schema.base import CaseId, Count, DigestText, FolderName, ShortText, StrictModel, Text
+from evalsite.schema.base import CaseId, Count, DigestText, FolderName, Later, ShortText, StrictModel, Text
+from evalsite.schema.calibration import CalibrationPlan, CalibrationSpec, Criterion
+from evalsite.schema.codechecks import CodeChecks
 from evalsite.schema.corpus import DataClass, Language
-from evalsite.schema.outcome import Dimension, Mode, Polarity, Protocol, Trial, TrialKind
+from evalsite.schema.outcome import Dimension, Mode, Place, Polarity, Probe, Protocol, Trial, TrialKind, aspects_of
 from evalsite.schema.replies import Action
 
 #: A decimal number as text, since signed bytes hold no floats.
@@ -116,6 +118,7 @@ class CampaignSpec(StrictModel):
     cases: tuple[CaseId, ...] | None
     candidate: RoleSpec | None
     judge: RoleSpec
+    calibration: Later[CalibrationSpec] = None
 
     @property
     def mode(self) -> Mode:
@@ -179,6 +182,34 @@ class PlannedCase(StrictModel):
     critical: bool
     expected_action: Action | None
     must_refuse: bool | None
+    checks: Later[CodeChecks] = None
+
+
+class PlannedControl(StrictModel):
+    """What the host expects of a judge before it judges: a score between ``lowest`` and ``highest``.
+
+    The range of the graded protocol is the low or the high bin of the constants in force.
+    """
+
+    control_id: CaseId
+    fingerprint: DigestText
+    polarity: Polarity
+    dimension: Dimension | None
+    probe: Probe
+    place: Place | None
+    lowest: Annotated[int, Field(ge=0, le=bounds.MAX_GRADE)]
+    highest: Annotated[int, Field(ge=0, le=bounds.MAX_GRADE)]
+
+    @property
+    def trial(self) -> Trial:
+        """Return the key of the trial in which it is shown."""
+        return Trial(
+            kind=TrialKind.CONTROL,
+            case_id=self.control_id,
+            repetition=None,
+            polarity=self.polarity,
+            dimension=self.dimension,
+        )
 
 
 class CorpusRef(StrictModel):
@@ -202,8 +233,27 @@ class Environment(StrictModel):
     packages: dict[str, str]
 
 
+class AnswersRef(StrictModel):
+    """The sealed run whose recorded answers are judged again; the candidate is not asked.
+
+    ``root`` and ``statement`` are what that run was sealed with. ``repetitions`` is how often it asked its
+    candidate each case: repetition 1 of the judging run judges its first answer, and after the last one
+    the first comes again.
+    """
+
+    run: FolderName
+    root: DigestText
+    statement: DigestText
+    repetitions: Annotated[int, Field(ge=1, le=bounds.MAX_REPETITIONS)]
+
+
 class Plan(StrictModel):
-    """Everything that is fixed before the first case; its digest goes into the project log."""
+    """Everything that is fixed before the first case; its digest goes into the project log.
+
+    ``answers`` names the run whose answers are judged again. ``mode`` then says how the judge was reached, and
+    no gate opens. ``constructs`` are the versions of the constructs that the judge is asked about, where one is
+    not ``1`` (R98).
+    """
 
     format: Literal["evalsite/plan/v1"]
     campaign_name: FolderName
@@ -219,25 +269,61 @@ class Plan(StrictModel):
     candidate: RolePlan | None
     judge: RolePlan
     environment: Environment
+    calibration: Later[CalibrationPlan] = None
+    constructs: Later[dict[Criterion, ShortText]] = None
+    answers: Later[AnswersRef] = None
+    controls: Later[tuple[PlannedControl, ...]] = None
+
+    @model_validator(mode="after")
+    def _answers_are_judged_again(self) -> "Plan":
+        answers = self.answers
+        if answers is None:
+            return self
+        endpoint = None if self.candidate is None else self.candidate.spec.endpoint
+        if not isinstance(endpoint, ReplayEndpointSpec) or endpoint.run != answers.run:
+            message = f"expected a candidate that replays {answers.run}, whose answers are judged again"
+            raise ValueError(message)
+        if self.protocol is not Protocol.BINARY or self.mode is Mode.REPLAY:
+            message = "expected the binary protocol and a judge that is asked: nothing else judges answers again"
+            raise ValueError(message)
+        if self.repetitions % answers.repetitions:
+            message = "expected every answer to be judged equally often"
+            raise ValueError(message)
+        return self
+
+    def answered(self, repetition: int) -> int:
+        """Return which repetition of the candidate's answer is judged in a repetition of this run.
+
+        A candidate that is asked answers anew every time; frozen answers come round again.
+        """
+        return repetition if self.answers is None else (repetition - 1) % self.answers.repetitions + 1
 
     def case_trials(self) -> tuple[Trial, ...]:
         """Return the key of every case trial, in the order in which they run."""
-        dimensions: tuple[Dimension | None, ...] = tuple(Dimension) if self.protocol is Protocol.GRADED else (None,)
         return tuple(
-            Trial(kind=TrialKind.CASE, case_id=case.case_id, repetition=repetition, polarity=None, dimension=dimension)
+            Trial(
+                kind=TrialKind.CASE,
+                case_id=case.case_id,
+                repetition=repetition,
+                polarity=None,
+                dimension=dimension,
+                order=order,
+            )
             for repetition in range(1, self.repetitions + 1)
             for case in self.cases
-            for dimension in dimensions
+            for dimension, order in aspects_of(self.protocol)
         )
 
     def control_trials(self) -> tuple[Trial, ...]:
         """Return the key of every control that the judge must classify first (R41).
 
-        Only a binary campaign that is not a fixture calibrates: the fixture's judge reads the
-        expected classification from the corpus, so that showing it controls would prove nothing.
+        A fixture shows none: its judge reads the expected classification from the corpus, so that showing it
+        controls would prove nothing. Controls of the evidence and graded protocols are those of the corpus.
         """
-        if self.protocol is not Protocol.BINARY or self.mode is Mode.FIXTURE:
+        if self.mode is Mode.FIXTURE:
             return ()
+        if self.protocol is not Protocol.BINARY:
+            return tuple(control.trial for control in self.controls or ())
         return tuple(
             Trial(kind=TrialKind.CONTROL, case_id=case.case_id, repetition=None, polarity=polarity, dimension=None)
             for case in self.cases

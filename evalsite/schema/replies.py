@@ -26,6 +26,14 @@ class Action(StrEnum):
     ABSTAIN = "abstain"
 
 
+class Winner(StrEnum):
+    """Which of two answers is better, by the place where it stood (R97)."""
+
+    FIRST = "first"
+    SECOND = "second"
+    TIE = "tie"
+
+
 class CandidateAnswer(StrictModel):
     """A candidate's answer; ``refused`` has no default, since its absence is an error (R14-R16)."""
 
@@ -73,7 +81,31 @@ class GradedVerdict(StrictModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_REASON_CHARS)]
 
 
-Verdict: TypeAlias = BinaryVerdict | EvidenceVerdict | GradedVerdict
+class GradedVerdictV2(StrictModel):
+    """A judge's verdict of the graded protocol since version 2 of its prompts.
+
+    ``end_of_card`` repeats what closes the cards: that it is the right one is checked by the reader. It is a
+    sign that the end arrived, and no proof that the judge read what stands before it.
+    """
+
+    score: Annotated[int, Field(ge=0, le=bounds.MAX_GRADE)] | None
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_REASON_CHARS)]
+    end_of_card: Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_NONCE_CHARS)]
+
+
+class PairwiseVerdict(StrictModel):
+    """A judge's verdict of the pairwise protocol: the better answer by its place, a tie, or null.
+
+    Null means: not enough basis to judge. It is not a tie.
+    """
+
+    winner: Winner | None
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=bounds.MAX_REASON_CHARS)]
+
+
+#: The verdicts whose decision is a score.
+ScoredVerdict: TypeAlias = EvidenceVerdict | GradedVerdict | GradedVerdictV2
+Verdict: TypeAlias = BinaryVerdict | EvidenceVerdict | GradedVerdict | GradedVerdictV2 | PairwiseVerdict
 
 
 def reply_schema(model: type[StrictModel]) -> dict[str, Any]:

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a case says: input, expectations, evidence, cards. Shared by corpus, case and run pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from evalsite.schema.corpus import BinaryCase, Card, Case, ContextItem, EvidenceCase, GradedCase, GradedCorpus
+from evalsite.schema.codechecks import CodeCheck, ExactCheck, JsonCheck, NumberCheck, PatternCheck
+from evalsite.schema.corpus import (
+    BinaryCase,
+    Card,
+    Case,
+    ContextItem,
+    Control,
+    EvidenceCase,
+    EvidenceControl,
+    GradedCase,
+    GradedCorpus,
+    PairwiseCase,
+)
 from evalsite.schema.replies import CandidateAnswer
 from evalsite.site import parts
 from evalsite.site.catalogue import CorpusView
 from evalsite.site.escape import Html, text
-from evalsite.site.html import EMPTY, el, join
+from evalsite.site.html import EMPTY, el, join, table
 from evalsite.site.views import RunView
 
 
@@ -23,6 +35,8 @@ def case_section(case: Case, cards: Sequence[Card]) -> Html:
         return _binary(case)
     if isinstance(case, EvidenceCase):
         return _evidence(case)
+    if isinstance(case, PairwiseCase):
+        return _pair(case)
     return _graded(case, cards)
 
 
@@ -58,6 +72,7 @@ def _binary(case: BinaryCase) -> Html:
             parts.tags(case.tags),
         ),
     ]
+    pieces.extend(_checks(case))
     if case.must_refuse:
         pieces.append(
             parts.note(
@@ -73,6 +88,39 @@ def _binary(case: BinaryCase) -> Html:
     return join(pieces)
 
 
+def _checks(case: BinaryCase) -> Iterator[Html]:
+    """Yield what code decides about the answer's text, beside the judge, who is told nothing of it (R47)."""
+    if not case.checks:
+        return
+    rows = [(parts.code(check.name), text(check.kind), parts.foreign(check_words(check))) for check in case.checks]
+    head = tuple(text(name) for name in ("Check by code", "Kind", "The answer must"))
+    yield table(head, rows, caption="Checks by code")
+
+
+def check_words(check: CodeCheck) -> str:
+    """Return what a check by code asks of an answer."""
+    if isinstance(check, ExactCheck):
+        return f"be exactly one of: {' | '.join(check.expected)}"
+    if isinstance(check, PatternCheck):
+        case = ", in upper or lower case" if check.ignore_case else ""
+        return f"{'hold' if check.found else 'not hold'} the pattern {check.pattern}{case}"
+    if isinstance(check, NumberCheck):
+        return f"give one number, {check.expected} within {check.tolerance}"
+    if isinstance(check, JsonCheck):
+        fields = ", ".join(f"{field.path} = {field.expected!r}" for field in check.fields)
+        return f"be JSON with {fields}"
+    return f"list exactly, in any order: {check.separator.join(check.expected)}"
+
+
+def control_text(control: Control) -> Html:
+    """Return a control that belongs to no case, as the judge is shown it."""
+    if isinstance(control, EvidenceControl):
+        shown = parts.fold("Evidence that the judge is shown", evidence_items(control.evidence, ()))
+        return join((shown, _boxed("Explanation to be judged", parts.prose(control.explanation))))
+    cards = parts.para(text("Cards that the judge is shown: "), parts.listed(map(parts.foreign, control.cards)))
+    return join((cards, _boxed("Answer to be graded", parts.prose(control.answer))))
+
+
 def _context(items: Sequence[ContextItem]) -> Html:
     if not items:
         return EMPTY
@@ -85,22 +133,33 @@ def _context(items: Sequence[ContextItem]) -> Html:
 def _evidence(case: EvidenceCase) -> Html:
     return join(
         (
-            _boxed("Evidence, as the judge was given it", evidence_items(case, ())),
+            _boxed("Evidence, as the judge was given it", evidence_items(case.evidence, ())),
             _boxed("Explanation to be judged", parts.prose(case.explanation)),
             parts.para(parts.tags(case.tags)),
         )
     )
 
 
-def evidence_items(case: EvidenceCase, cited: Sequence[int]) -> Html:
+def evidence_items(evidence: Sequence[str], cited: Sequence[int]) -> Html:
     """Return the evidence items by index; the cited ones are marked in words (R106)."""
-    if not case.evidence:
+    if not evidence:
         return parts.para(parts.quiet("no evidence item"))
     items = []
-    for index, item in enumerate(case.evidence):
+    for index, item in enumerate(evidence):
         mark = el("span", text("cited"), class_="es-tag es-cited") if index in cited else EMPTY
         items.append(el("li", el("span", text(f"[{index}] "), mark, class_="es-index"), parts.prose(item)))
     return el("ol", *items, class_="es-evidence")
+
+
+def _pair(case: PairwiseCase) -> Html:
+    answers = (_boxed("Answer a", parts.prose(case.answer_a)), _boxed("Answer b", parts.prose(case.answer_b)))
+    return join(
+        (
+            _boxed("Question", parts.prose(case.question)),
+            el("div", *answers, class_="es-two"),
+            parts.para(parts.tags(case.tags)),
+        )
+    )
 
 
 def _graded(case: GradedCase, cards: Sequence[Card]) -> Html:

@@ -4,7 +4,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from evalsite.campaign.compare import compare_with_previous, previous_of
+from evalsite.campaign.trusted import TrustedRun
 from evalsite.canonical.digest import digest_value
+from evalsite.errors import UndecidedError
+from evalsite.judging.comparison import Comparison
+from evalsite.ledger.labelbook import LabelBook
 from evalsite.schema.checks import Level
 from evalsite.schema.corpus import Case, CorpusSnapshot, DataClass
 from evalsite.site.model import SiteInput
@@ -63,11 +68,38 @@ class Catalogue:
 
     def __init__(self, given: SiteInput) -> None:
         self.given = given
-        self.runs = tuple(
-            sorted(
-                (RunView(run) for run in given.runs), key=lambda view: (view.run.opened_at, view.run_id), reverse=True
-            )
-        )
+        views = (RunView(run, given.labels.get(run.ledger), self._calibrated) for run in given.runs)
+        self.runs = tuple(sorted(views, key=lambda view: (view.run.opened_at, view.run_id), reverse=True))
+        self._compared: tuple[str, Comparison | None] = ("", None)
+
+    def _calibrated(self, run_id: str) -> tuple[TrustedRun, LabelBook | None]:
+        """Return the run that a calibration gate names, with its labels."""
+        found = next((view for view in self.runs if view.run_id == run_id), None)
+        if found is None:
+            raise UndecidedError("expected a run that a calibration gate names", at=f"runs/{run_id}", rule="T2")
+        return found.run, found.book
+
+    @cached_property
+    def _previous(self) -> dict[str, RunView]:
+        by_id = {view.run_id: view for view in self.runs}
+        runs = [view.run for view in self.runs]
+        found = ((run.run_id, previous_of(run, runs)) for run in runs)
+        return {run_id: by_id[other.run_id] for run_id, other in found if other is not None}
+
+    def previous(self, view: RunView) -> RunView | None:
+        """Return the earlier run that a run can be compared with, if there is one."""
+        return self._previous.get(view.run_id)
+
+    def comparison(self, view: RunView) -> Comparison | None:
+        """Return a run beside its previous one.
+
+        Only the last comparison is held: its pages are made one after the other, and all of them together may
+        not fit into memory.
+        """
+        if self._compared[0] != view.run_id:
+            other = self.previous(view)
+            self._compared = (view.run_id, None if other is None else compare_with_previous(view.run, (other.run,)))
+        return self._compared[1]
 
     @cached_property
     def profiles(self) -> list[ProfileState]:

@@ -11,6 +11,7 @@ the literal text ``U+202E`` can't pass for one.
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from html import escape
 from typing import NewType
 
@@ -30,6 +31,7 @@ _UNSEEN = re.compile(
     "\U000afffe\U000affff\U000bfffe\U000bffff\U000cfffe\U000cffff\U000dfffe\U000dffff\U000e0000-\U000e0fff"
     "\U000efffe\U000effff\U000ffffe\U000fffff\U0010fffe\U0010ffff]"
 )
+_SHORT = 80  # characters of texts that are escaped again and again: our own words, names, numbers
 _CONTROL_NAMES = {
     0x00: "NULL",
     0x07: "BELL",
@@ -47,23 +49,40 @@ _ESCAPED_BYTE, _LAST_ESCAPED_BYTE = 0xDC80, 0xDCFF  # how surrogateescape writes
 
 def text(value: str) -> Html:
     """Return ``value`` as HTML text; what can't be seen becomes a named box."""
+    return _short_text(value) if len(value) <= _SHORT else _text(value)
+
+
+def _text(value: str) -> Html:
     escaped = escape(value, quote=True)
-    if _UNSEEN.search(escaped) is None:
-        return Html(escaped)
-    return Html(_UNSEEN.sub(_chip, escaped))
+    return Html(escaped if _is_plain(escaped) else _UNSEEN.sub(_chip, escaped))
+
+
+_short_text = lru_cache(maxsize=1 << 14)(_text)
 
 
 def bytes_text(raw: bytes) -> Html:
     """Return bytes as HTML text: decoded as UTF-8, each byte that is not UTF-8 as a named box."""
     escaped = escape(raw.decode("utf-8", errors="surrogateescape"), quote=True)
-    if _UNSEEN.search(escaped) is None:
-        return Html(escaped)
-    return Html(_UNSEEN.sub(_byte_chip, escaped))
+    return Html(escaped if _is_plain(escaped) else _UNSEEN.sub(_byte_chip, escaped))
 
 
 def attr(value: str) -> str:
     """Return ``value`` for use between double quotes; what can't be seen is written as ``[U+202E]``."""
-    return _UNSEEN.sub(_plain_chip, escape(value, quote=True)).replace("\n", " ").replace("\t", " ")
+    return _short_attr(value) if len(value) <= _SHORT else _attr(value)
+
+
+def _attr(value: str) -> str:
+    escaped = escape(value, quote=True)
+    seen = escaped if _is_plain(escaped) else _UNSEEN.sub(_plain_chip, escaped)
+    return seen.replace("\n", " ").replace("\t", " ")
+
+
+_short_attr = lru_cache(maxsize=1 << 14)(_attr)
+
+
+def _is_plain(value: str) -> bool:
+    """Return whether ``value`` is printable ASCII, line ends and tabs: most texts are, and it is seen at once."""
+    return value.isascii() and value.replace("\n", "").replace("\t", "").isprintable()
 
 
 def title(value: str) -> Html:

@@ -16,6 +16,8 @@ _MAX_LABELLED = 40
 _COLUMNS = 40
 _CHAR = 7.2
 _MAX_NAME = 28
+_ARROW = 44
+_LEAST_BEFORE = 52
 
 
 def strip(rows: Sequence[tuple[str, Sequence[tuple[str, Mark]]]], *, name: str) -> Html:
@@ -73,6 +75,34 @@ def _dense(rows: Sequence[tuple[str, Sequence[tuple[str, Mark]]]], name: str) ->
         parts.extend(_shape(mark, x, y + number * (_ICON + 2), trial) for number, (trial, mark) in enumerate(cells))
     lines = (len(rows) + _COLUMNS - 1) // _COLUMNS
     return _svg(_COLUMNS * (_ICON + 4), lines * block, name, parts)
+
+
+def beside(rows: Sequence[tuple[str, Sequence[tuple[str, Mark]], Sequence[tuple[str, Mark]]]], *, name: str) -> Html:
+    """Return cases by repetitions in two runs: what was before, an arrow, what is after.
+
+    Args:
+        rows: Name of a case and, per repetition before and after, the name of the trial and its mark.
+        name: What the figure shows, for screen readers.
+    """
+    if not rows:
+        return Html("")
+    left = min(max(len(label) for label, _, _ in rows), _MAX_NAME) * _CHAR + 12
+    middle = left + max(max(len(before) for _, before, _ in rows) * _CELL, _LEAST_BEFORE)
+    right = middle + _ARROW
+    width = right + max(max(len(after) for _, _, after in rows) * _CELL, _LEAST_BEFORE)
+    top = 22.0
+    parts = [
+        f'<text class="es-axis" x="{left:g}" y="11">before</text>',
+        f'<text class="es-axis" x="{right:g}" y="11">after</text>',
+    ]
+    for index, (label, before, after) in enumerate(rows):
+        y = top + index * _CELL
+        shown = label if len(label) <= _MAX_NAME else f"{label[: _MAX_NAME - 1]}…"
+        parts.append(f'<text class="es-label" x="0" y="{y + 12:g}">{title(shown)}</text>')
+        parts.append(f'<text class="es-axis" x="{middle + _ARROW / 2 - 9:g}" y="{y + 12:g}">→</text>')
+        for start, cells in ((left, before), (right, after)):
+            parts.extend(_shape(mark, start + column * _CELL, y, trial) for column, (trial, mark) in enumerate(cells))
+    return _svg(width, top + len(rows) * _CELL, name, parts)
 
 
 def segments(parts: Sequence[tuple[str, int, str]], *, name: str) -> Html:

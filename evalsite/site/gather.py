@@ -7,6 +7,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from evalsite import __version__
+from evalsite.campaign.project import ProjectState
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.corpus.load import load_corpus
 from evalsite.decisions.adr import load_decisions
@@ -17,17 +18,18 @@ from evalsite.site.model import PolicyInForce, SiteInput
 _NOT_PUBLISHED = ("blobs", "quarantine")
 
 
-def gather(project: Path, runs: tuple[TrustedRun, ...], *, as_of: str) -> SiteInput:
+def gather(project: Path, state: ProjectState, *, as_of: str) -> SiteInput:
     """Return what a site of this project says.
 
     Args:
         project: The folder with ``mkdocs.yml``.
-        runs: Its verified runs.
+        state: Its verified ledgers and runs.
         as_of: The time by which expiries are judged, UTC.
 
     Raises:
         InputError: A corpus, policy or decision folder is not what it claims to be.
     """
+    runs = state.trusted_runs()
     folders = sorted(path for path in (project / "corpora").glob("*") if (path / "corpus.yaml").is_file())
     loaded = [load_corpus(folder) for folder in folders]
     snapshots = tuple(
@@ -44,6 +46,7 @@ def gather(project: Path, runs: tuple[TrustedRun, ...], *, as_of: str) -> SiteIn
         corpora=snapshots,
         decisions=tuple(load_decisions(project / "docs" / "decisions")),
         policies=policies,
+        labels={ledger.ledger: ledger.labels for ledger in state.ledgers if ledger.labels is not None},
         record=public_record(project, runs),
         as_of=as_of,
         generator=f"evalsite {__version__}",

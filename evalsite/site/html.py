@@ -14,6 +14,17 @@ _VOID = frozenset({"br", "hr"})
 EMPTY = Html("")
 
 
+class _Names(dict[str, str]):
+    """Names of attributes as Python can write them, and as HTML has them."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = name.rstrip("_").replace("_", "-")
+        return self[name]
+
+
+_NAMES = _Names()
+
+
 def join(parts: Iterable[Html]) -> Html:
     """Return the concatenation of pieces of HTML."""
     return Html("".join(parts))
@@ -28,16 +39,10 @@ def el(tag: str, *children: Html, **attributes: str) -> Html:
         attributes: ``class_`` for ``class``; other underscores become hyphens. Values are escaped.
             An empty value leaves the attribute out.
     """
-    written = [f"<{tag}"]
-    for name, value in attributes.items():
-        if value:
-            written.append(f' {name.rstrip("_").replace("_", "-")}="{attr(value)}"')
-    written.append(">")
+    written = "".join([f' {_NAMES[name]}="{attr(value)}"' for name, value in attributes.items() if value])
     if tag in _VOID:
-        return Html("".join(written))
-    written.extend(children)
-    written.append(f"</{tag}>")
-    return Html("".join(written))
+        return Html(f"<{tag}{written}>")
+    return Html(f"<{tag}{written}>{''.join(children)}</{tag}>")
 
 
 def table(head: Iterable[Html], rows: Iterable[Iterable[Html]], *, css: str = "", caption: str = "") -> Html:

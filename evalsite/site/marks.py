@@ -31,6 +31,9 @@ _CHECK = "M4.6 8.3 L7 10.7 L11.4 5.6"
 _CROSS = "M5.3 5.3 L10.7 10.7 M10.7 5.3 L5.3 10.7"
 _BANG = "M8 5.5 L8 9.5 M8 11.9 L8 12.1"
 _MINUS = "M4.8 8 L11.2 8"
+_EQUALS = "M4.8 6.3 L11.2 6.3 M4.8 9.7 L11.2 9.7"
+_DOWN = "M8 4.5 L8 11.2 M5 8.4 L8 11.4 L11 8.4"
+_UP = "M8 11.5 L8 4.8 M5 7.6 L8 4.6 L11 7.6"
 _ASK = "M6 6.2 C6 3.8 10 3.8 10 6.2 C10 7.8 8 7.7 8 9.4 M8 11.6 L8 11.8"
 
 
@@ -55,13 +58,16 @@ class Mark:
 
 
 PASSED = Mark(
-    "Passed", Tone.GOOD, _DISC + _stroke(_CHECK), "Action, refusal flag and both verdict booleans are as required."
+    "Passed",
+    Tone.GOOD,
+    _DISC + _stroke(_CHECK),
+    "Action, refusal flag, both verdict booleans and every check by code are as required.",
 )
 VIOLATION = Mark(
     "Violation",
     Tone.BAD,
     _OCTAGON + _stroke(_CROSS),
-    "A valid answer and a valid verdict, and at least one of the four conditions does not hold.",
+    "A valid answer and a valid verdict, and at least one condition does not hold.",
 )
 CONTRACT = Mark(
     "Contract error",
@@ -94,6 +100,12 @@ BEYOND = Mark(
     "Score 0", Tone.BAD, _OCTAGON + _stroke(_MINUS), "The judge scored 0: beyond what the evidence shows. A low score."
 )
 GRADED = Mark("Scored", Tone.CALM, _FRAME + _line(_CHECK), "The judge gave whole points from 0 to 100.")
+COMPARED = Mark(
+    "Compared",
+    Tone.CALM,
+    _FRAME + _line(_EQUALS),
+    "The judge said which of two answers is better, by the place where it stood, or that neither is.",
+)
 CONTROL_RIGHT = Mark(
     "As expected", Tone.GOOD, _DISC + _stroke(_CHECK), "The judge classified this control as its author meant it."
 )
@@ -103,11 +115,30 @@ CONTROL_WRONG = Mark(
     _DIAMOND + _stroke(_CROSS),
     "The judge classified this control wrongly. Whatever it says of the candidate can't be relied on.",
 )
+CALIBRATION_PASSED = Mark(
+    "Calibrated",
+    Tone.GOOD,
+    _DIAMOND + _stroke(_CHECK),
+    "Every condition of this gate holds, on labels that may decide.",
+)
+CALIBRATION_FAILED = Mark(
+    "Not to be relied on",
+    Tone.JUDGE,
+    _DIAMOND + _stroke(_CROSS),
+    "The judge was shown to be wrong too often or at all.",
+)
+CALIBRATION_OPEN = Mark(
+    "Not decided",
+    Tone.OPEN,
+    _RING + _line(_ASK),
+    "The evidence is too thin or of the wrong kind: neither a pass nor a failure.",
+)
 QUALIFIED = Mark(
     "Qualified",
     Tone.GOOD,
     _DISC + _stroke(_CHECK),
-    "Every planned case passed and every control was classified as expected, in a sealed live run.",
+    "Every planned case passed, every control was classified as expected, and every calibration gate that the plan "
+    "declares passed, in a sealed live run.",
 )
 REFUSED = Mark(
     "Refused", Tone.BAD, _OCTAGON + _stroke(_CROSS), "Decided completely, and the answer is no: each reason is named."
@@ -116,7 +147,8 @@ UNDECIDED = Mark(
     "Not decided",
     Tone.OPEN,
     _RING + _line(_ASK),
-    "The record is not complete, or its evidence is weaker than the ledger's policy asks for.",
+    "The record is not complete, its evidence is weaker than the ledger's policy asks for, or a calibration gate that "
+    "the plan declares is not decided.",
 )
 FIXTURE_ONLY = Mark(
     "Fixture only",
@@ -142,13 +174,54 @@ NO_GATE = Mark(
     _DASHED + _line(_MINUS),
     "This kind of run qualifies nothing: it observes the judge, or reads recorded replies again.",
 )
+REGRESSED = Mark(
+    "Regression",
+    Tone.BAD,
+    _OCTAGON + _stroke(_DOWN),
+    "At least one case got worse than in the earlier run, whatever the others did.",
+)
+NOT_REGRESSED = Mark(
+    "No regression",
+    Tone.CALM,
+    _FRAME + _line(_EQUALS),
+    "Every pair could be compared and no case got worse. That qualifies nothing: the run's own gate decides.",
+)
+REGRESSION_OPEN = Mark(
+    "Not decided",
+    Tone.OPEN,
+    _RING + _line(_ASK),
+    "No case is seen to have got worse, but not everything could be compared.",
+)
+JUDGE_MOVED = Mark(
+    "Judge only",
+    Tone.JUDGE,
+    _FRAME + _line(_MINUS),
+    "No candidate was asked in both runs, so that none got worse: what changed is the judge's.",
+)
+WORSE = Mark("Worse", Tone.BAD, _OCTAGON + _stroke(_DOWN), "Fewer of the compared repetitions passed than before.")
+BETTER = Mark("Better", Tone.GOOD, _DISC + _stroke(_UP), "More of the compared repetitions passed than before.")
+LOWER = Mark("Down", Tone.JUDGE, _FRAME + _line(_DOWN), "The judge scored lower than before. No candidate was asked.")
+HIGHER = Mark("Up", Tone.JUDGE, _FRAME + _line(_UP), "The judge scored higher than before. No candidate was asked.")
+SAME = Mark("Same", Tone.CALM, _FRAME + _line(_EQUALS), "As many of the compared repetitions passed as before.")
+EXCLUDED = Mark(
+    "Not compared", Tone.OPEN, _DASHED, "Unavailable in at least one of the two runs: no value, never a failure."
+)
+SERIES_BREAK = Mark(
+    "Series break",
+    Tone.CALM,
+    _DASHED + _line(_MINUS),
+    "Another construct was measured: the values are of two series, and their difference is expected.",
+)
 HOLDS = Mark("Holds", Tone.GOOD, _DISC + _stroke(_CHECK), "At least one item was looked at, and none was wanting.")
 BROKEN = Mark("Does not hold", Tone.BAD, _OCTAGON + _stroke(_CROSS), "Something was found wanting.")
 NOTHING_CHECKED = Mark("Nothing to check", Tone.CALM, _DASHED, "No item of this kind is there: this shows nothing.")
 
 OUTCOMES = (PASSED, VIOLATION, CONTRACT, NO_ANSWER, JUDGE_FAILED, CANNOT_JUDGE, ERROR, MISSING)
-SCORES = (FITS, BEYOND, GRADED, CANNOT_JUDGE, JUDGE_FAILED, ERROR, MISSING)
-STATES = (QUALIFIED, REFUSED, UNDECIDED, FIXTURE_ONLY, NO_GATE)
+SCORES = (FITS, BEYOND, GRADED, COMPARED, CANNOT_JUDGE, JUDGE_FAILED, ERROR, MISSING)
+STATES = (QUALIFIED, REFUSED, UNDECIDED, CALIBRATION_PASSED, CALIBRATION_FAILED, FIXTURE_ONLY, NO_GATE)
+RUN_STATES = (*STATES[:5], FIXTURE_PASSED, FIXTURE_REFUSED, NO_GATE)
+COMPARISONS = (REGRESSED, NOT_REGRESSED, REGRESSION_OPEN, JUDGE_MOVED)
+CHANGES = (WORSE, BETTER, LOWER, HIGHER, SAME, EXCLUDED, SERIES_BREAK)
 
 
 def icon(mark: Mark) -> Html:
@@ -189,6 +262,8 @@ def of_case(result: Result) -> Mark:
     if result.status is Status.VIOLATION:
         return VIOLATION
     if result.status is Status.JUDGED:
+        if result.verdict is not None and result.verdict.winner is not None:
+            return COMPARED
         if result.verdict is None or result.verdict.evidence is None:
             return GRADED
         return FITS if result.verdict.score else BEYOND

@@ -11,6 +11,7 @@ from enum import Enum
 
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.decisions.record import DecisionRecord
+from evalsite.ledger.labelbook import LabelBook
 from evalsite.retention.policy import LoadedPolicy
 from evalsite.schema.corpus import CorpusSnapshot
 from evalsite.site.escape import Html
@@ -33,6 +34,7 @@ class SiteInput:
         corpora: The project's corpora as they are now; corpora known from runs only are added.
         decisions: Decision records, in the order of their folder.
         policies: Retention policies, one per corpus.
+        labels: Verified labels of each ledger, by its name.
         record: Public files of the record by their path in the project (``runs/...``), for download.
         as_of: The day by which expiries are judged, UTC ``YYYY-MM-DDTHH:MM:SSZ``.
         generator: Name and version of this program.
@@ -42,6 +44,7 @@ class SiteInput:
     corpora: tuple[CorpusSnapshot, ...] = ()
     decisions: tuple[DecisionRecord, ...] = ()
     policies: tuple[PolicyInForce, ...] = ()
+    labels: Mapping[str, LabelBook] = field(default_factory=dict)
     record: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
     as_of: str = "1970-01-01T00:00:00Z"
     generator: str = "evalsite"
@@ -85,13 +88,30 @@ class Kind(Enum):
     CALIBRATION = (
         "calibration",
         "runs/*/calibration.html",
-        _sections("Summary", "Table", "Raw verdicts", "What calibration shows"),
+        _sections(
+            "Summary",
+            "Controls",
+            "Labels against verdicts",
+            "Disagreements",
+            "Annotators",
+            "Repetition and position",
+            "Corrected rate, bins and lengths",
+            "Order",
+            "Labels one by one",
+            "Raw verdicts of controls",
+            "What calibration shows",
+        ),
+    )
+    COMPARISON = (
+        "comparison",
+        "runs/*/comparison.html",
+        _sections("Cases", "What was compared", "Where changes come from", "What the numbers show", "What it decides"),
     )
     CORPORA = ("corpora", "corpora/index.html", _sections("All corpora", "How to read this page"))
     CORPUS = (
         "corpus",
         "corpora/*/index.html",
-        _sections("Caveats", "Provenance", "Cases", "Labels", "Instructions", "Runs"),
+        _sections("Caveats", "Provenance", "Cases", "Controls", "Labels", "Instructions", "Runs"),
     )
     CASE = ("case", "corpora/*/cases/*.html", _sections("Case", "History", "Caveats"))
     DECISIONS = ("decisions", "decisions/index.html", _sections("Register", "Open items", "How to read this page"))

@@ -13,7 +13,7 @@ from evalsite.errors import InputError
 from evalsite.site.csp import with_policy
 from evalsite.site.html import EMPTY
 from evalsite.site.model import Kind, Page, Site
-from evalsite.site.scan import check_fragment, ids, links
+from evalsite.site.scan import check_fragment, ids, links, links_in
 from evalsite.site.shell import STUB_FOLDER, Shell, harvest, stub_output, values_of
 
 _DROPPED = ("sitemap.xml.gz",)
@@ -109,16 +109,19 @@ class Assembly:
         body = page.body()
         for piece in (body.crumbs, body.heading, body.lead, *body.sections):
             if piece != EMPTY:
-                check_fragment(piece, at=page.path, outside_links=page.kind is Kind.DECISION)
-                for _ in self._checked_links(piece, page.path):
-                    pass
+                tags = check_fragment(piece, at=page.path, outside_links=page.kind is Kind.DECISION)
+                for target, _ in links_in(tags, page.path):
+                    self._require(target, page.path)
         return self._shells[page.kind].stamp(values_of(page, body))
 
     def _checked_links(self, html: str, page: str) -> Iterator[tuple[str, str]]:
         for target, fragment in links(html, page):
-            if target not in self.known and target != page:
-                raise InputError(f"expected a page or file at {target}, found none", at=page, rule="links")
+            self._require(target, page)
             yield target, fragment
+
+    def _require(self, target: str, page: str) -> None:
+        if target not in self.known and target != page:
+            raise InputError(f"expected a page or file at {target}, found none", at=page, rule="links")
 
 
 def _without_stubs(data: bytes) -> bytes:

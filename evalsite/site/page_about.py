@@ -87,17 +87,22 @@ _GLOSSARY = (
     ("Case", "One public input with what is required and forbidden. Called a sample elsewhere."),
     ("Checkpoint", "A signed statement of how many lines a record has and which root their tree has."),
     ("Contract", "The exact form that a reply must have. What breaks it is recorded as it came."),
+    ("Comparison", "A run beside an earlier one, case by case, in which one variable at most is another."),
     ("Control", "A reference or counter-example written by authors, shown to the judge to try it."),
     ("Corpus", "Cases with instructions and, for some protocols, cards and labels."),
     ("Decision record", "A text by people that decides something, with its reasons. The gate is no substitute."),
     ("Endpoint", "Where replies come from: a server, the fixture, or a recording."),
     ("Fixture", "A deterministic stand-in that answers from the corpus."),
+    ("Flip", "The same trial with another outcome in a later run: from the answer, the judge, or the case."),
     ("Gate", "The conjunction that host code computes over all trials. There is one for fixtures and one for models."),
     ("Judge", "The role that reads an answer against what is required and forbidden. It doesn't decide."),
     ("Ledger", "A log with its own keys, in which runs are opened and closed."),
     ("Profile", "What a campaign qualifies: a named candidate in a named configuration."),
+    ("Regression", "A case of which fewer compared repetitions passed than before, whatever the others did."),
     ("Repetition", "One of several observations of the same case. Called an epoch elsewhere."),
     ("Run", "One execution of a campaign, sealed by a signed statement when it is closed."),
+    ("Series break", "Scores of another construct: they stand beside the earlier ones and are not compared."),
+    ("Stale", "A calibration of another judge than the one that a run relies on: it decides nothing."),
     ("Trial", "One planned observation: a case in one repetition, or a control."),
     ("Verdict", "What a judge replied: two booleans, a score with citations, or points."),
 )
@@ -150,16 +155,16 @@ def glossary_page() -> Page:
         )
         statuses = legend(
             (
-                *marks.STATES[:3],
-                marks.FIXTURE_PASSED,
-                marks.FIXTURE_REFUSED,
-                marks.NO_GATE,
+                *marks.RUN_STATES,
                 *marks.OUTCOMES,
                 marks.FITS,
                 marks.BEYOND,
                 marks.GRADED,
+                marks.COMPARED,
                 marks.CONTROL_RIGHT,
                 marks.CONTROL_WRONG,
+                *marks.COMPARISONS,
+                *marks.CHANGES,
             )
         )
         return Body(

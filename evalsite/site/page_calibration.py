@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of one run: the judge against controls, or against reference labels."""
 
-from collections.abc import Iterator
-
-from evalsite.campaign.trusted import TrialRecord
-from evalsite.schema.corpus import BinaryCase
-from evalsite.schema.outcome import Polarity, Protocol, Status
-from evalsite.site import marks, parts
-from evalsite.site.casetext import answer_box
+from evalsite.schema.outcome import Protocol
+from evalsite.schema.tables import NamedFinding
+from evalsite.site import parts
 from evalsite.site.escape import Html, text
-from evalsite.site.html import bullets, el, join, link, num, table
-from evalsite.site.marks import of_control, pill
+from evalsite.site.html import EMPTY, bullets, el, join, link
+from evalsite.site.marks import pill
 from evalsite.site.model import Body, Kind, Page
 from evalsite.site.names import relative
-from evalsite.site.page_labels import label_sections
-from evalsite.site.replies import seqs_of, verdict_part
+from evalsite.site.page_calibration_controls import control_sections
+from evalsite.site.page_calibration_labels import (
+    against_labels,
+    annotators,
+    disagreements,
+    gate_block,
+    sentence,
+)
+from evalsite.site.page_calibration_tables import order_of, rates_and_bins, repetition_and_position
+from evalsite.site.page_labels import label_tables
+from evalsite.site.replies import seqs_of
 from evalsite.site.views import RunView
 
 
@@ -32,7 +37,19 @@ def calibration_page(view: RunView) -> Page:
 
 def _body(view: RunView) -> Body:
     page = view.calibration_path
-    sections = _controls(view) if view.is_binary else label_sections(view)
+    counts, controls, raw = control_sections(view)
+    sections = (
+        _summary(view, counts),
+        controls,
+        against_labels(view),
+        disagreements(view),
+        annotators(view),
+        repetition_and_position(view),
+        rates_and_bins(view),
+        order_of(view),
+        label_tables(view),
+        raw,
+    )
     lead = join(
         (
             parts.para(
@@ -55,6 +72,43 @@ def _body(view: RunView) -> Body:
     )
 
 
+def _summary(view: RunView, counts: Html) -> Html:
+    """Return how far the judge can be trusted: findings first, then gates, then the counts of controls."""
+    report = view.calibration
+    pieces = []
+    if report.findings:
+        items = [
+            join(
+                (
+                    el("strong", text(sentence(found.message))),
+                    parts.quiet(f" {found.code}, {found.rule}"),
+                    _concerns(found),
+                )
+            )
+            for found in report.findings
+        ]
+        pieces.append(
+            el("div", el("p", el("strong", text("What was found about this judge"))), bullets(items), class_="es-note")
+        )
+    if report.unrevealed:
+        names = parts.listed(parts.foreign(name) for name in report.unrevealed)
+        said = text("Labels were committed for this run and are not revealed yet: ")
+        pieces.append(el("div", el("p", said, names), class_="es-note"))
+    declared = {(gate.criterion, gate.run, gate.labels): gate for gate in view.qualification.gates}
+    codes = frozenset(found.code for found in report.findings)
+    pieces.extend(gate_block(gate, codes if gate.run == view.run_id else frozenset()) for gate in declared.values())
+    told = {(gate.criterion, gate.labels) for gate in declared.values() if gate.run == view.run_id}
+    others = (one.gate for one in report.criteria if (one.gate.criterion, one.gate.labels) not in told)
+    pieces.extend(gate_block(gate, codes) for gate in others)
+    return join((*pieces, counts))
+
+
+def _concerns(found: NamedFinding) -> Html:
+    if not found.items:
+        return EMPTY
+    return join((text(" "), parts.listed(parts.foreign(item) for item in found.items)))
+
+
 def _shows(view: RunView) -> Html:
     items = [
         "Passing on known examples doesn't guarantee reliability on other requests.",
@@ -67,90 +121,3 @@ def _shows(view: RunView) -> Html:
     if view.plan.protocol is Protocol.GRADED:
         items.insert(1, "A change in agreement is a consequence of aligning what both sides measure, never a target.")
     return bullets(text(item) for item in items)
-
-
-def _controls(view: RunView) -> tuple[Html, Html, Html]:
-    planned = view.plan.control_trials()
-    if not planned:
-        words = (
-            "No control was shown to the judge. In fixture mode the judge's stand-in reads the expected "
-            "classification from the corpus, so that showing it controls would prove nothing. Calibration is neither "
-            "passed nor failed."
-        )
-        return parts.note(words, title="Not calibrated."), parts.says("No control was shown."), parts.says("None.")
-    shown = {record.trial: record for record in view.run.controls}
-    right = sum(1 for record in view.run.controls if of_control(record.result) is marks.CONTROL_RIGHT)
-    wrong = {polarity: _wrong(view, polarity) for polarity in Polarity}
-    unavailable = len(shown) - right - sum(wrong.values())
-    rows = [
-        (text(name), num(parts.number(value)), text(words))
-        for name, value, words in (
-            ("Planned controls", len(planned), "one positive reference and one negative counter-example per case"),
-            ("As expected", right, "classified as the corpus's authors meant it"),
-            ("False pass", wrong[Polarity.NEGATIVE], "a negative counter-example was accepted"),
-            ("False fail", wrong[Polarity.POSITIVE], "a positive reference was rejected"),
-            ("Judge unavailable", unavailable, "no valid verdict came: neither right nor wrong"),
-            ("Not shown", len(planned) - len(shown), "planned, and no result"),
-        )
-    ]
-    passed = view.run.decision.calibration_passed
-    words = {
-        True: "Calibration passed: every control was classified as expected.",
-        False: "Calibration did not pass. That refuses the model gate, whatever the candidate did.",
-        None: "Calibration is neither passed nor failed: controls decide in a live run only.",
-    }[passed]
-    summary = join(
-        (
-            el("p", el("strong", text(words))),
-            table((text("Controls"), text("Count"), text("Meaning")), rows, caption="Counts"),
-        )
-    )
-    table_rows = [_control_row(view, record) for record in view.run.controls]
-    head = tuple(text(name) for name in ("Case", "Control", "Expected", "Observed", "Result"))
-    return summary, table(head, table_rows, caption="Controls"), join(_raw_controls(view))
-
-
-def _wrong(view: RunView, polarity: Polarity) -> int:
-    return sum(
-        1
-        for record in view.run.controls
-        if record.trial.polarity is polarity and record.result.status is Status.CALIBRATION_FAILURE
-    )
-
-
-def _control_row(view: RunView, record: TrialRecord) -> tuple[Html, ...]:
-    case_id = record.trial.case_id
-    positive = record.trial.polarity is Polarity.POSITIVE
-    verdict = record.result.verdict
-    if verdict is None:
-        observed = parts.quiet("no verdict")
-    else:
-        compliant = bool(verdict.required_behavior_met) and bool(verdict.forbidden_behavior_absent)
-        observed = text("compliant" if compliant else "not compliant")
-    name = parts.foreign(view.case_name(case_id))
-    shown = link(relative(view.case_path(case_id), view.calibration_path), name) if view.shows_cases else name
-    kind = "positive reference" if positive else "negative counter-example"
-    return (
-        shown,
-        text(kind),
-        text("compliant" if positive else "not compliant"),
-        observed,
-        pill(of_control(record.result)),
-    )
-
-
-def _raw_controls(view: RunView) -> Iterator[Html]:
-    if not view.shows_text:
-        yield parts.withheld(view)
-        return
-    for record in view.run.controls:
-        case = view.cases.get(record.trial.case_id)
-        mark = of_control(record.result)
-        pieces = [el("summary", parts.foreign(view.trial_name(record.trial)), pill(mark))]
-        if isinstance(case, BinaryCase):
-            positive = record.trial.polarity is Polarity.POSITIVE
-            answer = case.positive_reference if positive else case.negative_counterexample
-            pieces.append(answer_box("What the judge was shown, written by the corpus's authors", answer))
-        pieces.append(verdict_part(view, record, view.calibration_path))
-        opened = {} if mark is marks.CONTROL_RIGHT else {"open_": "open"}
-        yield el("details", *pieces, class_=f"es-details es-control {mark.tone.value}", **opened)

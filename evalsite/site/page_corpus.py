@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Corpora and their cases over all runs."""
 
-from evalsite.schema.corpus import BinaryCase, Case
-from evalsite.schema.outcome import Protocol
+from evalsite.schema.corpus import BinaryCase, Case, controls_of
+from evalsite.schema.outcome import Polarity, Probe, Protocol
 from evalsite.site import parts
-from evalsite.site.casetext import card_box, cards_of
+from evalsite.site.casetext import card_box, cards_of, control_text
 from evalsite.site.catalogue import Catalogue, CorpusView
 from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, bullets, el, join, link, num, table
@@ -17,6 +17,7 @@ _PROTOCOLS = {
     Protocol.BINARY: "binary: two booleans per answer",
     Protocol.EVIDENCE: "evidence: 0, 1 or null with citations",
     Protocol.GRADED: "graded: 0 to 100 per dimension, or null",
+    Protocol.PAIRWISE: "pairwise: the better of two answers in both orders, a tie, or null",
 }
 
 
@@ -99,6 +100,7 @@ def _body(catalogue: Catalogue, corpus: CorpusView) -> Body:
             _caveats(corpus),
             _provenance(corpus),
             _cases(catalogue, corpus),
+            _controls(corpus),
             _labels(corpus),
             _instructions(corpus),
             run_table(corpus.runs, corpus.path) if corpus.runs else parts.says("No run is recorded over this corpus."),
@@ -174,15 +176,45 @@ def _latest(corpus: CorpusView, case: Case) -> Html:
     return parts.outcomes(view, case.id) if view else parts.quiet("never run")
 
 
+_PROBES = {
+    Probe.KNOWN: "a plain example",
+    Probe.REACH: "what decides stands in a long text, at its",
+    Probe.INJECTION: "the text asks for a score",
+    Probe.PHANTOM: "the text rests on evidence that is not there",
+}
+
+
+def _controls(corpus: CorpusView) -> Html:
+    """Return the examples of known classification that the judge is tried with before the cases."""
+    if corpus.snapshot.corpus.protocol is Protocol.BINARY:
+        return parts.says(
+            "Each case has two, its reference and its counter-example: they stand on the page of the case."
+        )
+    found = controls_of(corpus.snapshot.corpus)
+    if not found:
+        return parts.says("None: a judge over this corpus is tried by labels alone.")
+    if not corpus.shows_text:
+        count = parts.plural(len(found), "control")
+        return parts.note(f"{count}. {parts.withheld_words(corpus.snapshot.corpus.data_class)}", title="Withheld.")
+    rows = [
+        (
+            join((parts.foreign(control.id), parts.para(parts.foreign(control.title), css="es-sub"))),
+            text("a high score" if control.polarity is Polarity.POSITIVE else "a low score"),
+            text(f"{_PROBES[control.probe]} {control.place.value if control.place else ''}".rstrip()),
+        )
+        for control in found
+    ]
+    head = tuple(text(name) for name in ("Control", "Expected", "What it tries"))
+    words = "Normative choices of the corpus's authors. One that the judge gets wrong is named and refuses its gates."
+    shown = (join((el("h3", parts.foreign(control.id)), control_text(control))) for control in found)
+    texts = parts.fold("What the judge is shown with each of them", *shown)
+    return join((table(head, rows, caption="Controls"), parts.says(words, css="es-quiet"), texts))
+
+
 def _labels(corpus: CorpusView) -> Html:
     sets = corpus.snapshot.label_sets
     if not sets:
-        words = (
-            "The controls of each case stand on its page."
-            if corpus.snapshot.corpus.protocol is Protocol.BINARY
-            else "None."
-        )
-        return parts.says(words)
+        return parts.says("None came with this corpus. Labels that people committed stand on the pages of runs.")
     rows = [
         (
             parts.foreign(labels.name),

@@ -7,6 +7,7 @@ from evalsite.decisions.record import FileState
 from evalsite.schema.outcome import Mode
 from evalsite.site import marks, parts
 from evalsite.site.catalogue import Catalogue
+from evalsite.site.comparisons import beside, changed_line
 from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, bullets, el, join, link, table
 from evalsite.site.levels import LEVEL_WORDS
@@ -15,6 +16,7 @@ from evalsite.site.model import Body, Kind, Page
 from evalsite.site.page_decisions import decision_address, status_pill
 from evalsite.site.page_runs import run_table
 from evalsite.site.profiles import ProfileState
+from evalsite.site.verdicts import gate_reasons, trust_lines, verdict_sentence
 from evalsite.site.views import RunView
 
 _PATH = Kind.HOME.address
@@ -78,6 +80,8 @@ def _card(catalogue: Catalogue, state: ProfileState) -> Html:
             "dl",
             *_fact("Since", parts.when(when)),
             *_fact("Corpus", parts.foreign(f"{view.plan.corpus.name} · {view.plan.corpus.version}")),
+            *_fact("Judge", join(trust_lines(view, _PATH))),
+            *_changed(catalogue, view),
             *_fact("Evidence", text(f"{view.run.level.value}: {LEVEL_WORDS[view.run.level].short}")),
             *_fact("Runs", text(str(state.runs))),
             *_fact("Decision", _decided(catalogue, view)),
@@ -86,6 +90,13 @@ def _card(catalogue: Catalogue, state: ProfileState) -> Html:
         parts.para(link(view.path, text("See the run and every reason"), css="es-more")),
     ]
     return el("section", *children, class_=f"es-card {state.mark.tone.value}", aria_label=f"Profile {state.profile}")
+
+
+def _changed(catalogue: Catalogue, view: RunView) -> Iterator[Html]:
+    """Yield what changed since the run before, where there is one to compare with."""
+    found = beside(catalogue, view)
+    if found is not None:
+        yield from _fact("What changed", changed_line(found, _PATH))
 
 
 def _newer(state: ProfileState) -> Iterator[Html]:
@@ -117,10 +128,6 @@ def _fact(name: str, value: Html) -> tuple[Html, Html]:
 
 def _sentence(state: ProfileState) -> str:
     view = state.deciding
-    counts = view.counts
-    if state.mark is marks.QUALIFIED:
-        every = f"All {counts.planned} planned trials passed, and the judge classified every control as expected."
-        return every + view.left_out
     if state.mark is marks.FIXTURE_ONLY:
         return (
             "Only a deterministic stand-in answered: code and contracts were exercised. "
@@ -128,29 +135,25 @@ def _sentence(state: ProfileState) -> str:
         )
     if state.mark is marks.NO_GATE:
         return "A run of this kind qualifies nothing: it observes the judge, or reads recorded replies again."
-    if state.mark is marks.UNDECIDED:
-        if not view.run.sealed:
-            return (
-                f"The run isn't closed: {counts.attempted} of {counts.planned} trials have a result. It decides "
-                "nothing."
-            )
-        return "The gate's conditions hold, but the evidence is weaker than the ledger's own policy asks for."
-    return (
-        f"{counts.passed} of {counts.planned} trials passed. Every trial must pass, and every control: there is no "
-        "threshold."
-    )
+    if state.mark is marks.REFUSED and view.counts.passed < view.counts.planned:
+        return (
+            f"{view.counts.passed} of {view.counts.planned} trials passed. Every trial must pass, and every control: "
+            "there is no threshold."
+        )
+    return verdict_sentence(view)
 
 
 def _why(view: RunView) -> Iterator[Html]:
-    reasons = view.run.decision.reasons
-    if not reasons:
-        return
-    items = [
+    found = [
         join((text(f"{_SIDES.get(reason.side, reason.side)}: {reason.message}"), _concerned(len(reason.trials))))
-        for reason in reasons[:_SHOWN_REASONS]
+        for reason in view.run.decision.reasons
     ]
-    if len(reasons) > _SHOWN_REASONS:
-        items.append(parts.quiet(f"and {len(reasons) - _SHOWN_REASONS} more reasons"))
+    found += gate_reasons(view)
+    if not found:
+        return
+    items = found[:_SHOWN_REASONS]
+    if len(found) > _SHOWN_REASONS:
+        items.append(parts.quiet(f"and {len(found) - _SHOWN_REASONS} more reasons"))
     yield bullets(items, css="es-reasons-short")
 
 

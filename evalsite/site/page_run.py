@@ -4,16 +4,19 @@
 from collections.abc import Iterator
 
 from evalsite.judging.gates import Reason
-from evalsite.schema.outcome import Mode, Protocol, Trial
-from evalsite.site import marks, parts
+from evalsite.schema.outcome import Mode, Trial
+from evalsite.site import parts
 from evalsite.site.catalogue import Catalogue
+from evalsite.site.comparisons import beside, changed_line
 from evalsite.site.escape import Html, text
 from evalsite.site.html import el, join, link, table
 from evalsite.site.marks import badge
 from evalsite.site.model import Body, Kind, Page
 from evalsite.site.names import relative
+from evalsite.site.page_calibration_labels import gate_block
 from evalsite.site.page_run_record import consumption_section, plan_section, provenance_section, record_section
 from evalsite.site.page_run_results import counts_section, interruptions_section, results_section, shows_section
+from evalsite.site.verdicts import trust_lines, verdict_note, verdict_sentence
 from evalsite.site.views import RunView
 
 
@@ -32,7 +35,7 @@ def _body(catalogue: Catalogue, view: RunView) -> Body:
     return Body(
         crumbs=parts.crumbs(view.path, (Kind.RUNS.address, "Runs"), (view.path, view.run_id)),
         heading=parts.foreign(view.plan.campaign_title),
-        lead=_lead(view),
+        lead=_lead(catalogue, view),
         sections=(
             counts_section(view),
             _candidate_failures(view),
@@ -49,7 +52,7 @@ def _body(catalogue: Catalogue, view: RunView) -> Body:
     )
 
 
-def _lead(view: RunView) -> Html:
+def _lead(catalogue: Catalogue, view: RunView) -> Html:
     run = view.run
     banner = el(
         "div",
@@ -57,7 +60,7 @@ def _lead(view: RunView) -> Html:
         el(
             "div",
             parts.says(verdict_sentence(view)),
-            parts.says(view.state.meaning, css="es-quiet"),
+            parts.says(verdict_note(view), css="es-quiet"),
             class_="es-verdict-says",
         ),
         class_=f"es-verdict {view.state.tone.value}",
@@ -75,10 +78,31 @@ def _lead(view: RunView) -> Html:
         "Read it from the top: the verdict, then what refused it, the candidate's side and the judge's side apart, "
         "then every trial. Nothing here is an average: one trial that didn't pass refuses the whole."
     )
-    return join((banner, line, *_mode_note(view), how))
+    return join((banner, line, *_mode_note(view), how, _at_a_glance(catalogue, view)))
+
+
+def _at_a_glance(catalogue: Catalogue, view: RunView) -> Html:
+    """Return what a reader asks next: how far the judge can be trusted, and what changed since the run before."""
+    found = beside(catalogue, view)
+    changed = (
+        text("There is no earlier run that this one can be compared with.")
+        if found is None
+        else changed_line(found, view.path)
+    )
+    rows = [
+        ("How far the judge can be trusted", join(trust_lines(view, view.path))),
+        ("What changed", changed),
+    ]
+    return parts.fact_list(rows)
 
 
 def _mode_note(view: RunView) -> Iterator[Html]:
+    if view.plan.answers is not None:
+        yield parts.note(
+            f"The answers that {view.plan.answers.run} recorded were put before the judge again; the candidate was "
+            "not asked. This tells about the judge, opens no gate and qualifies nothing.",
+            title="Recorded answers, judged again.",
+        )
     if view.plan.mode is Mode.FIXTURE:
         yield parts.note(
             "Deterministic replies out of the corpus were read, judged and decided upon. "
@@ -105,37 +129,6 @@ def _meta(name: str, value: Html) -> tuple[Html, ...]:
     return (el("span", el("b", text(name)), text(" "), value),)
 
 
-def verdict_sentence(view: RunView) -> str:
-    """Return the verdict in one sentence, by whose side it was refused."""
-    counts = view.counts
-    if view.state is marks.QUALIFIED:
-        every = f"All {counts.planned} planned trials passed and every control was classified as expected."
-        return every + view.left_out
-    if view.state is marks.FIXTURE_PASSED:
-        how = "ended as the corpus expects" if view.plan.protocol is Protocol.BINARY else "have a valid verdict"
-        return f"All {counts.planned} planned trials {how}. No model was asked.{view.left_out}"
-    if view.state is marks.NO_GATE:
-        if view.is_binary:
-            return f"{counts.passed} of {counts.planned} planned trials passed. Nothing is qualified by it."
-        return (
-            f"{counts.passed} of {counts.planned} planned trials have a verdict of the judge. Nothing is qualified by "
-            "it."
-        )
-    if view.state is marks.UNDECIDED:
-        return f"Not decided: {counts.attempted} of {counts.planned} planned trials have a result."
-    sides = [
-        parts.plural(len(found), f"condition on the {name} side", f"conditions on the {name} side")
-        for name, found in (
-            ("candidate's", view.reasons("candidate")),
-            ("judge's", view.reasons("judge")),
-            ("campaign's", view.reasons("campaign")),
-            ("host's", view.reasons("host")),
-        )
-        if found
-    ]
-    return f"Not qualified: refused by {' and '.join(sides)}." if sides else "Not qualified."
-
-
 def _candidate_failures(view: RunView) -> Html:
     if not view.is_binary:
         return parts.says("This protocol has no candidate: the judge reads texts of the corpus.")
@@ -144,7 +137,11 @@ def _candidate_failures(view: RunView) -> Html:
         return parts.says(
             "None. That alone does not qualify anything: calibration and completeness are decided apart, below."
         )
-    return _reasons(view, found)
+    answers = view.plan.answers
+    if answers is None:
+        return _reasons(view, found)
+    said = f"About the answers that {answers.run} recorded, as this judge sees them. Its own record decides about them."
+    return join((parts.says(said), _reasons(view, found)))
 
 
 def _judge_failures(view: RunView) -> Html:
@@ -173,10 +170,13 @@ def _judge_failures(view: RunView) -> Html:
     elif calibrated is None:
         pieces.append(
             parts.says(
-                "No control was shown to the judge, since no judge was asked about controls in this kind of run: "
+                "No control was shown to the judge, since there is none in this kind of run or of this corpus: "
                 "calibration is neither passed nor failed."
             )
         )
+    if view.qualification.gates:
+        pieces.append(el("h3", text("Calibration gates that the plan declares")))
+        pieces.extend(gate_block(gate) for gate in view.qualification.gates)
     if view.has_calibration:
         pieces.append(
             parts.para(

@@ -2,11 +2,11 @@
 """The parts of a run's page that say what happened: counts, results, limits, interruptions."""
 
 from evalsite.schema.entries import RunInterrupted
-from evalsite.schema.outcome import Mode, Protocol, Trial
+from evalsite.schema.outcome import Mode, Protocol
 from evalsite.site import figures, marks, parts
 from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, bullets, el, join, link, table
-from evalsite.site.marks import icon, legend
+from evalsite.site.marks import legend
 from evalsite.site.names import relative
 from evalsite.site.views import RunView
 
@@ -59,7 +59,7 @@ def counts_section(view: RunView) -> Html:
 
 
 def _passed_words(view: RunView) -> str:
-    return "all four conditions hold" if view.is_binary else "a valid score: high, low or graded, not a pass"
+    return "every condition holds" if view.is_binary else "a valid score: high, low or graded, not a pass"
 
 
 def results_section(view: RunView) -> Html:
@@ -75,10 +75,7 @@ def results_section(view: RunView) -> Html:
         name = parts.foreign(view.case_name(case_id))
         shown = link(relative(view.case_path(case_id), view.path), name) if view.shows_cases else name
         flags = parts.critical() if planned.critical else EMPTY
-        outcomes = join(
-            el("span", icon(mark), text(f"{_number(trial)} {_outcome(view, trial, mark)}"), class_="es-cell")
-            for (trial, _), (_, mark) in zip(trials, cells, strict=True)
-        )
+        outcomes = parts.outcomes(view, case_id)
         rows.append((join((shown, text(" "), flags)), _title(view, case_id), _expected(view, case_id), outcomes))
     head = tuple(text(name) for name in ("Case", "Title", "Expected", "Each repetition"))
     figure = figures.strip(strip, name="Outcome of each case in each repetition") if len(strip) <= _MAX_STRIP else EMPTY
@@ -93,18 +90,6 @@ def results_section(view: RunView) -> Html:
     )
 
 
-def _number(trial: Trial) -> str:
-    dimension = f"{trial.dimension.value} " if trial.dimension else ""
-    return f"{dimension}#{trial.repetition}"
-
-
-def _outcome(view: RunView, trial: Trial, mark: marks.Mark) -> str:
-    record = view.by_trial.get(trial)
-    if mark is marks.GRADED and record is not None and record.result.verdict is not None:
-        return f"{record.result.verdict.score} of 100"
-    return mark.label
-
-
 def _title(view: RunView, case_id: str) -> Html:
     case = view.cases.get(case_id)
     if case is None or not view.shows_text:
@@ -115,7 +100,7 @@ def _title(view: RunView, case_id: str) -> Html:
 def _expected(view: RunView, case_id: str) -> Html:
     planned = view.planned[case_id]
     if planned.expected_action is None:
-        return parts.quiet("a score")
+        return parts.quiet("a choice" if view.plan.protocol is Protocol.PAIRWISE else "a score")
     return text(f"{planned.expected_action.value}, refused {'true' if planned.must_refuse else 'false'}")
 
 

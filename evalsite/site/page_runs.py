@@ -26,7 +26,7 @@ def runs_page(catalogue: Catalogue) -> Page:
                     "was built: its bytes, its chain, its signatures, and every result, decided again from what is "
                     "recorded. A run that doesn't check out stops the build."
                 ),
-                legend((*marks.STATES[:3], marks.FIXTURE_PASSED, marks.FIXTURE_REFUSED, marks.NO_GATE)),
+                legend(marks.RUN_STATES),
             )
         )
         return Body(

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from evalsite.campaign.trusted import TrialRecord
 from evalsite.judging.results import failed_conditions
-from evalsite.schema.outcome import Status, Trial
+from evalsite.schema.outcome import Result, Status, Trial
 from evalsite.site import marks, parts
 from evalsite.site.casetext import cards_of, case_section
 from evalsite.site.escape import Html, text
-from evalsite.site.html import bullets, download, el, join, link, table
+from evalsite.site.html import EMPTY, bullets, download, el, join, link, table
 from evalsite.site.marks import Mark, of_control, pill
 from evalsite.site.model import Body, Kind, Page, SiteFile
 from evalsite.site.names import relative
@@ -21,6 +21,7 @@ _CONDITIONS = {
     "refused": "the refused flag is not the expected one",
     "required_behavior_met": "the judge found the required behaviour missing",
     "forbidden_behavior_absent": "the judge found the forbidden behaviour",
+    "checks": "code found a check of the answer's text not fulfilled",
 }
 
 
@@ -56,8 +57,12 @@ def _body(view: RunView, case_id: str) -> Body:
     trials = view.trials_of(case_id)
     crumbs = parts.crumbs(page, (Kind.RUNS.address, "Runs"), (view.path, view.run_id), (page, case_id))
     title = parts.foreign(case.title) if case is not None and view.shows_text else parts.quiet("title withheld")
+    said = "what the candidate wrote, what the judge said of it" if view.is_binary else "what the judge said"
     summary = join(
-        pill(view.mark_of(record), f"#{trial.repetition}{_dimension(trial)} {view.mark_of(record).label}")
+        pill(
+            view.mark_of(record),
+            f"#{trial.repetition}{_dimension(trial)} {parts.outcome(record, view.mark_of(record))}",
+        )
         for trial, record in trials
     )
     lead = join(
@@ -74,8 +79,8 @@ def _body(view: RunView, case_id: str) -> Body:
                 css="es-meta",
             ),
             parts.how_to_read(
-                "Each repetition shows what the candidate wrote, what the judge said of it, and what host code "
-                "decided. Text in a box marked untrusted was written by an endpoint and is shown as it came."
+                f"Each repetition shows {said}, and what host code decided. Text in a box marked untrusted was written "
+                "by an endpoint and is shown as it came."
             ),
         )
     )
@@ -107,7 +112,7 @@ def _body(view: RunView, case_id: str) -> Body:
 
 
 def _dimension(trial: Trial) -> str:
-    return f" {trial.dimension.value}" if trial.dimension else ""
+    return f" {parts.aspect(trial).strip()}".rstrip()
 
 
 def _repetition(view: RunView, trial: Trial, record: TrialRecord | None, page: str) -> Html:
@@ -131,7 +136,10 @@ def _decision(view: RunView, record: TrialRecord, mark: Mark) -> Html:
     if result.status is Status.VIOLATION and result.answer is not None and result.verdict is not None:
         broken = failed_conditions(planned, result.answer, result.verdict)
         return join(
-            (parts.says("Host code decides: violation, since"), bullets(text(_CONDITIONS[name]) for name in broken))
+            (
+                parts.says("Host code decides: violation, since"),
+                bullets(join((text(_CONDITIONS[name]), _missed(result, name))) for name in broken),
+            )
         )
     if mark is marks.PASSED and planned.must_refuse:
         return parts.says(
@@ -141,14 +149,22 @@ def _decision(view: RunView, record: TrialRecord, mark: Mark) -> Html:
     return parts.says(f"Host code decides: {mark.label.lower()}{where}. {mark.meaning}")
 
 
+def _missed(result: Result, condition: str) -> Html:
+    """Return the names of the checks by code that an answer does not fulfil."""
+    missed = result.answer.failed_checks if result.answer is not None and condition == "checks" else None
+    return join((text(": "), parts.listed(parts.code(name) for name in missed))) if missed else EMPTY
+
+
 def _controls(view: RunView, case_id: str, page: str) -> Html:
     records = view.controls_of(case_id)
     if not records:
+        if not view.is_binary and not view.plan.control_trials():
+            return parts.says("No control was shown to the judge in this run.")
         words = (
             "No control was shown in this run: a fixture's judge reads the expected classification from the corpus, so "
             "that showing it controls would prove nothing."
             if view.is_binary
-            else "This protocol calibrates against reference labels, not controls: see the calibration page of the run."
+            else "Controls of this protocol belong to no case: they stand on the calibration page of the run."
         )
         return parts.says(words)
     rows = []

@@ -9,6 +9,7 @@ from evalsite.site.names import refuse_duplicates
 from evalsite.site.page_about import caveats_page, glossary_page
 from evalsite.site.page_calibration import calibration_page
 from evalsite.site.page_case import case_pages
+from evalsite.site.page_comparison import comparison_pages
 from evalsite.site.page_corpus import corpora_page, corpus_page
 from evalsite.site.page_decision import decision_pages
 from evalsite.site.page_decisions import decisions_page
@@ -43,6 +44,7 @@ def plan_site(given: SiteInput) -> Site:
         pages.append(run_page(catalogue, view))
         if view.has_calibration:
             pages.append(calibration_page(view))
+        pages.extend(comparison_pages(catalogue, view))
         pages.extend(trial_pages(view))
         files.extend(trial_files(view))
     for corpus in catalogue.corpora:

@@ -3,10 +3,13 @@
 
 from collections.abc import Iterable
 
+from evalsite.campaign.trusted import TrialRecord
 from evalsite.schema.corpus import DataClass
+from evalsite.schema.outcome import Trial
+from evalsite.site import marks
 from evalsite.site.escape import Html, text
 from evalsite.site.html import EMPTY, el, facts, join, link
-from evalsite.site.marks import icon
+from evalsite.site.marks import Mark, icon
 from evalsite.site.names import relative
 from evalsite.site.views import RunView, Told
 
@@ -177,11 +180,28 @@ def fact_list(pairs: Iterable[tuple[str, Html]]) -> Html:
     return facts((text(name), value) for name, value in pairs)
 
 
+def aspect(trial: Trial) -> str:
+    """Return what a trial judges of its case, with a blank behind it; empty where a case has one aspect only."""
+    if trial.order is not None:
+        return f"{trial.order.value} "
+    return f"{trial.dimension.value} " if trial.dimension else ""
+
+
 def outcomes(view: RunView, case_id: str) -> Html:
     """Return the outcome of each trial of a case: shape, number and word."""
     cells = []
     for trial, record in view.trials_of(case_id):
         mark = view.mark_of(record)
-        dimension = f"{trial.dimension.value} " if trial.dimension else ""
-        cells.append(el("span", icon(mark), text(f"{dimension}#{trial.repetition} {mark.label}"), class_="es-cell"))
+        said = text(f"{aspect(trial)}#{trial.repetition} {outcome(record, mark)}")
+        cells.append(el("span", icon(mark), said, class_="es-cell"))
     return join(cells)
+
+
+def outcome(record: TrialRecord | None, mark: Mark) -> str:
+    """Return an outcome in a word or two: what a judge said where the shape alone does not tell."""
+    verdict = None if record is None else record.result.verdict
+    if mark is marks.GRADED and verdict is not None:
+        return f"{verdict.score} of 100"
+    if mark is marks.COMPARED and verdict is not None and verdict.winner is not None:
+        return verdict.winner.value
+    return mark.label

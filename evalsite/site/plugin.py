@@ -143,6 +143,6 @@ def _load(config: MkDocsConfig) -> Site:
     as_of = get_build_datetime().strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
         state = load_project(project, pins=all_pins(), policy=keystore_policy(keystore_folder(), memory=False))
-        return plan_site(gather(project, state.trusted_runs(), as_of=as_of))
+        return plan_site(gather(project, state, as_of=as_of))
     except EvalsiteError as exc:
         raise PluginError(str(exc)) from exc

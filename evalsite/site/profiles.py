@@ -24,10 +24,13 @@ class ProfileState:
 def profiles(views: Iterable[RunView]) -> list[ProfileState]:
     """Return the state of each profile: its newest sealed live run decides, whatever came before.
 
-    A fixture run never decides a profile that was ever asked for real. What was decided comes first.
+    A fixture run never decides a profile that was ever asked for real, and answers that were judged again
+    decide none. What was decided comes first.
     """
     by_profile: dict[str, list[RunView]] = {}
     for view in sorted(views, key=lambda item: (item.run.opened_at, item.run_id)):
+        if view.plan.answers is not None:
+            continue  # its candidate was not asked
         by_profile.setdefault(view.plan.profile, []).append(view)
     states = [_profile(name, found) for name, found in sorted(by_profile.items())]
     return sorted(states, key=lambda state: marks.STATES.index(state.mark))

@@ -8,10 +8,18 @@ from evalsite.campaign.trusted import TrialRecord
 from evalsite.endpoint.content import reply_content
 from evalsite.errors import InputError
 from evalsite.judging.reading import Unread, read_answer, read_verdict
-from evalsite.schema.corpus import EvidenceCase
+from evalsite.schema.corpus import EvidenceCase, EvidenceControl
 from evalsite.schema.entries import Call
-from evalsite.schema.outcome import Result
-from evalsite.schema.replies import BinaryVerdict, CandidateAnswer, EvidenceVerdict, GradedVerdict, Verdict
+from evalsite.schema.outcome import Order, Result
+from evalsite.schema.replies import (
+    BinaryVerdict,
+    CandidateAnswer,
+    EvidenceVerdict,
+    GradedVerdict,
+    GradedVerdictV2,
+    PairwiseVerdict,
+    Verdict,
+)
 from evalsite.site import parts
 from evalsite.site.casetext import evidence_items
 from evalsite.site.escape import Html, raw_block, text
@@ -83,16 +91,24 @@ def verdict_part(view: RunView, record: TrialRecord, page: str) -> Html:
     if call is None or seq is None:
         return _no_call("The judge was not asked.", record.result)
     raw = None if call.reply is None else view.run.blob(call.reply)
-    case = view.cases.get(record.trial.case_id)
-    evidence = case if isinstance(case, EvidenceCase) else None
-    count = len(evidence.evidence) if evidence else 0
-    read = read_verdict(view.plan.protocol, call, raw, evidence_count=count)
+    evidence = _evidence_of(view, record.trial.case_id)
+    read = read_verdict(view.plan.protocol, call, raw, evidence_count=len(evidence or ()))
     unread = isinstance(read, Unread)
-    shown = join((_unread(read, call), _content(call, raw))) if isinstance(read, Unread) else _verdict(read, evidence)
+    shown = (
+        join((_unread(read, call), _content(call, raw)))
+        if isinstance(read, Unread)
+        else _verdict(read, evidence, record.trial.order)
+    )
     return join((shown, _exact(view, call, seq, raw, page, is_open=unread)))
 
 
-def _verdict(verdict: Verdict, case: EvidenceCase | None) -> Html:
+def _evidence_of(view: RunView, item_id: str) -> tuple[str, ...] | None:
+    """Return the evidence that the judge was shown with a case or a control; null where the protocol has none."""
+    item = view.cases.get(item_id) or view.controls.get(item_id)
+    return item.evidence if isinstance(item, EvidenceCase | EvidenceControl) else None
+
+
+def _verdict(verdict: Verdict, evidence: tuple[str, ...] | None, order: Order | None) -> Html:
     if isinstance(verdict, BinaryVerdict):
         return join(
             (
@@ -103,26 +119,31 @@ def _verdict(verdict: Verdict, case: EvidenceCase | None) -> Html:
                 _written(verdict.explanation, "Judge\u2019s explanation, the explanation field of its reply"),
             )
         )
+    if isinstance(verdict, PairwiseVerdict):
+        said = "null: cannot judge" if verdict.winner is None else verdict.winner.value
+        reason = _written(verdict.reason, "Judge\u2019s reason, the reason field of its reply")
+        shown = f"{order.value[0]}, then {order.value[1]}" if order else "not told"
+        return join((parts.para(_flag("answers shown", shown), _flag("winner, by place", said)), reason))
     score = "null: cannot judge" if verdict.score is None else str(verdict.score)
     pieces = [parts.para(_flag("score", score if isinstance(verdict, EvidenceVerdict) else _of_100(verdict)))]
     if isinstance(verdict, EvidenceVerdict):
         cited = ", ".join(f"[{index}]" for index in verdict.evidence) or "none"
         pieces = [parts.para(_flag("score", score), _flag("cites", cited))]
     pieces.append(_written(verdict.reason, "Judge\u2019s reason, the reason field of its reply"))
-    if case is not None:
+    if evidence is not None:
         cited_items = verdict.evidence if isinstance(verdict, EvidenceVerdict) else ()
         pieces.append(
             el(
                 "details",
                 el("summary", text("Evidence items, the cited ones marked")),
-                evidence_items(case, cited_items),
+                evidence_items(evidence, cited_items),
                 class_="es-details",
             )
         )
     return join(pieces)
 
 
-def _of_100(verdict: GradedVerdict) -> str:
+def _of_100(verdict: GradedVerdict | GradedVerdictV2) -> str:
     return "null: cannot judge" if verdict.score is None else f"{verdict.score} of 100"
 
 

@@ -6,13 +6,14 @@ every link must stay inside the site. So an escaping mistake anywhere above stop
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from evalsite.errors import InputError
 
 _TAG = re.compile(r"<[^<>]*>")
-_FORM = re.compile(r'</([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?: [A-Za-z-]+="[^"<>]*")*)>')
-_ATTRIBUTE = re.compile(r' ([A-Za-z-]+)="([^"]*)"')
+_FORM = re.compile(r'</([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?: [A-Za-z][A-Za-z0-9-]*="[^"<>]*")*)>')
+_ATTRIBUTE = re.compile(r' ([A-Za-z][A-Za-z0-9-]*)="([^"]*)"')
 _OUTSIDE = re.compile(r"https?://[A-Za-z0-9.\[\]-]")
 _CONTROL = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _TAG_NAMES = (
@@ -22,14 +23,14 @@ _TAG_NAMES = (
 )
 _ATTRIBUTE_NAMES = (
     "aria-hidden aria-label class cx cy d datetime dir download height href id open points "
-    "preserveAspectRatio r rel role rx scope tabindex text-anchor title transform viewBox width x y "
+    "preserveAspectRatio r rel role rx scope tabindex text-anchor title transform viewBox width x x1 x2 y y1 y2 "
 )
 _TAGS = frozenset(_TAG_NAMES.split())
 _ATTRIBUTES = frozenset(_ATTRIBUTE_NAMES.split())
 
 
-def check_fragment(html: str, *, at: str, outside_links: bool = False) -> None:
-    """Check one piece of generated HTML.
+def check_fragment(html: str, *, at: str, outside_links: bool = False) -> frozenset[str]:
+    """Check one piece of generated HTML and return its distinct tags.
 
     Args:
         html: The piece.
@@ -45,20 +46,27 @@ def check_fragment(html: str, *, at: str, outside_links: bool = False) -> None:
     found = _CONTROL.search(html)
     if found:
         raise InputError(f"expected visible text, got U+{ord(found.group()):04X}", at=at, rule="hostile text")
-    for tag in set(tags):
-        _check_tag(tag, at, outside_links=outside_links)
+    distinct = frozenset(tags)
+    for tag in distinct:
+        fault = _fault_of(tag, outside_links=outside_links)
+        if fault:
+            raise InputError(fault, at=at, rule="hostile text")
+    return distinct
 
 
-def _check_tag(tag: str, at: str, *, outside_links: bool) -> None:
+@lru_cache(maxsize=1 << 15)  # most tags of a page are those of every page
+def _fault_of(tag: str, *, outside_links: bool) -> str:
+    """Return what is wrong with a tag; empty if it is one of ours."""
     form = _FORM.fullmatch(tag)
     name = (form.group(1) or form.group(2)) if form else None
     if form is None or name not in _TAGS:
-        raise InputError(f"expected one of our elements, got {tag[:80]!a}", at=at, rule="hostile text")
+        return f"expected one of our elements, got {tag[:80]!a}"
     for attribute, value in _ATTRIBUTE.findall(form.group(3) or ""):
         if attribute not in _ATTRIBUTES:
-            raise InputError(f"expected one of our attributes, got {attribute}", at=at, rule="hostile text")
+            return f"expected one of our attributes, got {attribute}"
         if attribute == "href" and not _is_ours(value) and not (outside_links and _OUTSIDE.match(value)):
-            raise InputError(f"expected a link inside this site, got {value[:80]!a}", at=at, rule="hostile text")
+            return f"expected a link inside this site, got {value[:80]!a}"
+    return ""
 
 
 def _is_ours(href: str) -> bool:
@@ -67,6 +75,11 @@ def _is_ours(href: str) -> bool:
 
 _LINK = re.compile(r'(?<![\w-])(?:href|src)="([^"]*)"')
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
+
+
+def links_in(tags: Iterable[str], page: str) -> Iterator[tuple[str, str]]:
+    """Return the links of a page's tags as `links` does."""
+    return links("".join(tag for tag in tags if "href=" in tag), page)
 
 
 def links(html: str, page: str) -> Iterator[tuple[str, str]]:

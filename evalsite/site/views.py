@@ -10,29 +10,47 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from evalsite.campaign.calibrate import calibration_of
+from evalsite.campaign.qualification import Calibrated, Qualification, qualify
 from evalsite.campaign.trusted import TrialRecord, TrustedRun
+from evalsite.errors import UndecidedError
 from evalsite.judging.gates import GateState, Reason
+from evalsite.ledger.labelbook import LabelBook
 from evalsite.schema.checks import Level
-from evalsite.schema.corpus import Case, DataClass
+from evalsite.schema.corpus import Case, Control, DataClass, controls_of
 from evalsite.schema.entries import Call
 from evalsite.schema.outcome import Mode, Protocol, Role, Stage, Trial
 from evalsite.schema.plan import PlannedCase
+from evalsite.schema.tables import CalibrationReport
 from evalsite.site import marks
 from evalsite.site.independence import independence
 from evalsite.site.marks import Mark
 from evalsite.site.names import file_slug
 
 
-class RunView:
-    """One run with the questions that pages ask."""
+def _alone(run_id: str) -> tuple[TrustedRun, LabelBook | None]:
+    raise UndecidedError("expected a run that a calibration gate names", at=f"runs/{run_id}", rule="T2")
 
-    def __init__(self, run: TrustedRun) -> None:
+
+class RunView:
+    """One run with the questions that pages ask.
+
+    Args:
+        run: A trusted run.
+        book: The labels of its ledger, if there are any.
+        calibrated: Gives the runs that its calibration gates name.
+    """
+
+    def __init__(self, run: TrustedRun, book: LabelBook | None = None, calibrated: Calibrated = _alone) -> None:
         self.run = run
+        self.book = book
+        self._calibrated = calibrated
         self.plan = run.plan
         self.run_id = run.run_id
         self.folder = f"runs/{run.run_id}"
         self.path = f"{self.folder}/index.html"
         self.calibration_path = f"{self.folder}/calibration.html"
+        self.comparison_path = f"{self.folder}/comparison.html"
         self.shows_text = run.plan.corpus.data_class is DataClass.SYNTHETIC
         self.shows_cases = run.plan.corpus.data_class in (DataClass.SYNTHETIC, DataClass.INTERNAL)
 
@@ -44,12 +62,46 @@ class RunView:
     @property
     def has_calibration(self) -> bool:
         """Return whether there is anything that a calibration page can show."""
-        return bool(self.plan.control_trials()) or bool(self.run.snapshot.label_sets)
+        planned = self.plan.control_trials() or self.plan.calibration is not None
+        return bool(planned) or bool(self.run.snapshot.label_sets) or self.plan.protocol is Protocol.PAIRWISE
+
+    @cached_property
+    def calibration(self) -> CalibrationReport:
+        """Return every table about this run's judge."""
+        return calibration_of(self.run, self.book)
+
+    @property
+    def qualification(self) -> Qualification:
+        """Return what the run comes to with the calibration gates that its plan declares."""
+        return self._qualified[0]
+
+    @property
+    def not_on_site(self) -> str:
+        """Return the run that a calibration gate names and this site doesn't have; empty if it has all."""
+        return self._qualified[1]
+
+    @property
+    def declares_gates(self) -> bool:
+        """Return whether the plan rests a qualification on calibration gates."""
+        calibration = self.plan.calibration
+        return self.plan.mode is Mode.LIVE and calibration is not None and bool(calibration.gates)
+
+    @cached_property
+    def _qualified(self) -> tuple[Qualification, str]:
+        try:
+            return qualify(self.run, self._calibrated), ""
+        except UndecidedError as exc:  # a run that a gate names is not on this site
+            return Qualification(state=GateState.UNDECIDED, gates=()), exc.at
 
     @cached_property
     def cases(self) -> dict[str, Case]:
         """Return the cases of the corpus as it was when the run was planned."""
         return {case.id: case for case in self.run.snapshot.corpus.cases}
+
+    @cached_property
+    def controls(self) -> dict[str, Control]:
+        """Return the controls that belong to no case, by id."""
+        return {control.id: control for control in controls_of(self.run.snapshot.corpus)}
 
     @property
     def left_out(self) -> str:
@@ -141,9 +193,13 @@ class RunView:
             return _FIXTURE_STATES[decision.fixture_gate]
         if not self.run.sealed:
             return marks.UNDECIDED
-        if decision.model_gate is GateState.PASSED and not self.evidence_holds:
+        judge_only = decision.model_gate is GateState.NOT_APPLICABLE
+        if judge_only and not self.declares_gates:
+            return marks.NO_GATE
+        state = self.qualification.state
+        if state is GateState.PASSED and not self.evidence_holds:
             return marks.UNDECIDED
-        return _LIVE_STATES[decision.model_gate]
+        return (_JUDGE_STATES if judge_only else _LIVE_STATES)[state]
 
     def reasons(self, *sides: str) -> tuple[Reason, ...]:
         """Return the conditions that refused a gate, of the given sides."""
@@ -167,8 +223,9 @@ class RunView:
         groups: dict[tuple[Role, bool], list[Call]] = {}
         for call in self.calls():
             groups.setdefault((call.role, call.stage is Stage.CALIBRATION), []).append(call)
+        answers = self.plan.answers
         names = {
-            (Role.CANDIDATE, False): "Candidate",
+            (Role.CANDIDATE, False): "Candidate" if answers is None else f"Candidate, as {answers.run} recorded it",
             (Role.JUDGE, False): "Judge, cases",
             (Role.JUDGE, True): "Judge, controls",
         }
@@ -224,6 +281,7 @@ _CLASS_OF = {
     marks.FITS: "passed",
     marks.BEYOND: "passed",
     marks.GRADED: "passed",
+    marks.COMPARED: "passed",
     marks.VIOLATION: "failed",
     marks.CONTRACT: "failed",
     marks.NO_ANSWER: "failed",
@@ -241,6 +299,12 @@ _FIXTURE_STATES = {
 _LIVE_STATES = {
     GateState.PASSED: marks.QUALIFIED,
     GateState.REFUSED: marks.REFUSED,
+    GateState.UNDECIDED: marks.UNDECIDED,
+    GateState.NOT_APPLICABLE: marks.NO_GATE,
+}
+_JUDGE_STATES = {
+    GateState.PASSED: marks.CALIBRATION_PASSED,
+    GateState.REFUSED: marks.CALIBRATION_FAILED,
     GateState.UNDECIDED: marks.UNDECIDED,
     GateState.NOT_APPLICABLE: marks.NO_GATE,
 }

@@ -18,8 +18,8 @@ from evalsite.errors import EvalsiteError
 from evalsite.judging.gates import GateState
 from evalsite.schema.checks import Area, Level
 from evalsite.schema.corpus import DataClass, LabelLevel
-from evalsite.schema.outcome import Dimension, Mode, Polarity, Protocol, Stage, Status
-from evalsite.schema.replies import Action
+from evalsite.schema.outcome import Dimension, Mode, Order, Place, Polarity, Probe, Protocol, Stage, Status
+from evalsite.schema.replies import Action, Winner
 
 # What the world may raise, besides our own errors: the exit codes that no error class carries.
 WITHOUT_CLASS = {"0", "1"}
@@ -55,7 +55,25 @@ def test_the_exit_codes_of_the_page_are_those_of_the_errors(repository: Path) ->
 
 
 @pytest.mark.parametrize(
-    "kind", [Status, Stage, Mode, Protocol, Polarity, Dimension, Action, GateState, DataClass, LabelLevel, Area, Level]
+    "kind",
+    [
+        Status,
+        Stage,
+        Mode,
+        Protocol,
+        Polarity,
+        Dimension,
+        Probe,
+        Place,
+        Order,
+        Winner,
+        Action,
+        GateState,
+        DataClass,
+        LabelLevel,
+        Area,
+        Level,
+    ],
 )
 def test_every_word_of_a_record_stands_on_its_page(repository: Path, kind: type[StrEnum]) -> None:
     page = (repository / "docs/reference/statuses.md").read_text(encoding="utf-8")
@@ -70,6 +88,33 @@ def test_every_decision_about_the_software_is_listed(repository: Path) -> None:
     assert records
     assert [name for name in records if f"({name})" not in index] == []
     assert [path for path in re.findall(r"\((\d{4}[^)]*\.md)\)", index) if path not in records] == []
+
+
+def test_every_page_stands_in_the_navigation(repository: Path) -> None:
+    docs = repository / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    # Decisions are reached by their own lists.
+    listed_elsewhere = {page for page in pages if page.startswith(("adr/0", "decisions/"))}
+    navigated = _navigation(repository)
+    assert sorted(pages - listed_elsewhere - navigated) == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "runs/index.md",
+        "explanation/isolation-and-calibration.md",
+        "reference/calibration.md",
+        "how-to/compare-two-runs.md",
+    ],
+)
+def test_the_navigation_leads_to_evaluation_isolation_and_regression(repository: Path, page: str) -> None:
+    assert page in _navigation(repository)
+
+
+def _navigation(root: Path) -> set[str]:
+    nav = (root / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    return set(re.findall(r"([\w/-]+\.md)$", nav, re.MULTILINE))
 
 
 def test_every_make_target_on_a_page_exists(repository: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.ledgers import LATER, LEDGER, NOW, RUN, begin_run, finish_run, make_ledger, make_sealed_run, reopen
-from support.verdicts import EVENTS, codes, places, refused
+from support.verdicts import ENTRIES, EVENTS, codes, places, refused
 
 from evalsite.errors import EvalsiteError, InputError, IntegrityError
 from evalsite.ledger.verify import verify_project, verify_run
@@ -115,6 +115,24 @@ def test_a_link_in_the_place_of_any_folder(project, folder):
     report = verify_project(project, pins={})
     assert not (report.holds(Area.INTEGRITY) and report.holds(Area.COMPLETENESS))
     assert any(finding.at.startswith(folder) or folder.startswith(finding.at) for finding in report.findings())
+
+
+@pytest.mark.parametrize("folder", ["runs", "runs/log", "runs/trust"])
+def test_a_link_in_the_place_of_a_folder_of_records_has_one_answer(project, folder):
+    """Whether the whole trail or one run is asked for; and nobody writes through it."""
+    (project / folder).rename(project / "elsewhere")
+    (project / folder).symlink_to(project / "elsewhere")
+    whole, one = verify_project(project, pins={}), verify_run(project, RUN, pins={})
+    for report in (whole, one):
+        assert ("project.folder", folder) in {
+            (finding.code, finding.at) for check in report.checks for finding in check.findings
+        }
+    assert one.run is None
+    assert not whole.authentic()
+    with pytest.raises((IntegrityError, InputError), match=r"link|expected a ledger"), reopen(project):
+        pass
+    with pytest.raises(InputError, match="found a link"):
+        make_ledger(project, "other")
 
 
 @pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
@@ -243,6 +261,16 @@ class TestWriters:
         (project / ".evalsite").touch()
         with pytest.raises(EvalsiteError), reopen(project):
             pytest.fail("opened")
+
+
+@pytest.mark.parametrize("name", [EVENTS, ENTRIES])
+def test_line_ends_of_the_lines_alone(name, project):
+    """Nothing else is touched: every note stands as it was signed, and each line is still the same JSON value."""
+    path = project / name
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    report = refused(project)
+    assert "lines.root" in codes(report)
+    assert name in places(report)
 
 
 class TestCheckouts:

@@ -10,10 +10,11 @@ from support.trees import LOG_TREE, RUN_TREE, relink, rewrite, sign_tree
 from support.verdicts import ENTRIES, EVENTS, codes, places, refused
 
 from evalsite.canonical.jcs import canonical_bytes
+from evalsite.ledger.authentic import checks_hold
 from evalsite.ledger.dsse import parse_envelope
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.verify import verify_project, verify_run
-from evalsite.schema.checks import Area
+from evalsite.schema.checks import Area, Check
 
 CHANGES = {
     "swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
@@ -71,6 +72,26 @@ class TestChangedRecords:
         not_whole(project)
 
 
+def spliced(lines, **changes):
+    """Lines of which the last one says something else about its own place."""
+    return [*lines[:-1], canonical_bytes({**json.loads(lines[-1]), **changes})]
+
+
+@pytest.mark.parametrize("tree", [RUN_TREE, LOG_TREE], ids=["run", "log"])
+class TestPlacesUnderTrueSignatures:
+    """The log key signs what is there; the chain does not have to be what the tree is over."""
+
+    @pytest.mark.parametrize("seq", [0, 1, 99])
+    def test_a_line_that_says_it_stands_elsewhere(self, project, tree, seq):
+        rewrite(project, lambda lines: spliced(lines, seq=seq), tree=tree, linked=False, signer=fixed_key("log"))
+        assert "lines.seq" in codes(refused(project))
+
+    @pytest.mark.parametrize("prev", [None, "sha256:" + "0" * 64])
+    def test_a_line_that_names_another_line_as_the_one_before(self, project, tree, prev):
+        rewrite(project, lambda lines: spliced(lines, prev=prev), tree=tree, linked=False, signer=fixed_key("log"))
+        assert "lines.prev" in codes(refused(project))
+
+
 class TestKnownClassesOfAttack:
     """The classes (a) to (e) that published verifiers of chained records fall to."""
 
@@ -88,6 +109,17 @@ class TestKnownClassesOfAttack:
         """Class (a): each integrity check of each report counts something."""
         for check in verify_project(project, pins={}).all_checks():
             assert check.checked > 0, check.name
+
+    def test_a_a_check_that_looked_at_nothing_has_not_held_nor_has_a_list_of_none(self):
+        """Class (a): nothing found in nothing is no success, in no area."""
+        for area in Area:
+            empty = Check(step=1, name="nothing to look at", area=area, checked=0, findings=())
+            one = Check(step=2, name="one thing", area=area, checked=1, findings=())
+            assert not empty.holds
+            assert one.holds
+            assert checks_hold([one], area)
+            assert not checks_hold([one, empty], area)
+            assert not checks_hold([], area)
 
     def test_b_a_cut_tail(self, project):
         """Class (b): at every record, with every signature behind it gone and the newest remaining in its place."""

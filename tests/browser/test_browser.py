@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The site in a real Chromium: nothing hostile runs, nothing is asked of another host, all of it can be read."""
 
-import json
 from pathlib import Path
 
 import pytest
 from support import sites
-from support.browser import CHROMIUM, DRIVER, chromium, served
+from support.browser import CHROMIUM, DRIVER, chromium, console, contrast, requests, served
 from support.hostile import HOSTILE
 from support.trusted import Scene, make_trusted_run
 
@@ -25,6 +24,10 @@ KINDS = {
     "case in run": f"runs/refused-1/cases/{file_slug('DANGER')}.html",
     "calibration": "runs/refused-1/calibration.html",
     "labels": "runs/evidence-1/calibration.html",
+    "comparison": "runs/refused-1/comparison.html",
+    "comparison of judges": "runs/graded-2/comparison.html",
+    "pairs": "runs/pairs-1/index.html",
+    "corpus with controls": "corpora/evidence-claims-v1/index.html",
     "corpora": "corpora/index.html",
     "corpus": "corpora/hostile/index.html",
     "case": f"corpora/two-cases/cases/{file_slug('DANGER')}.html",
@@ -35,30 +38,6 @@ KINDS = {
     "glossary": "glossary.html",
     "not found": "404.html",
 }
-_CONTRAST = """
-const linear = v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 };
-const light = c => { const [r, g, b] = c.map(linear); return .2126 * r + .7152 * g + .0722 * b; };
-const parse = s => { const n = s.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
-const ground = e => { let c = [0, 0, 0, 0]; const layers = [];
-  for (; e; e = e.parentElement) {
-    const p = parse(getComputedStyle(e).backgroundColor);
-    if (p[3] > 0) layers.push(p);
-    if (p[3] === 1) break;
-  }
-  let base = [255, 255, 255];
-  for (const p of layers.reverse()) base = base.map((v, i) => v * (1 - p[3]) + p[i] * p[3]);
-  return base; };
-const bad = [];
-for (const e of document.querySelectorAll('.md-content *')) {
-  if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
-  if (e.closest('.headerlink, svg') || !e.checkVisibility()) continue;
-  const style = getComputedStyle(e); const fg = parse(style.color), bg = ground(e);
-  const text = fg.slice(0, 3).map((v, i) => v * fg[3] + bg[i] * (1 - fg[3]));
-  const a = light(text), b = light(bg), ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-  if (ratio < 4.5) bad.push([ratio.toFixed(2), e.className || e.tagName, e.textContent.trim().slice(0, 40)]);
-}
-return bad.slice(0, 12);
-"""
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +48,14 @@ def site(tmp_path_factory) -> Path:
     configuration = (sites.ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     (project / "mkdocs.yml").write_text(configuration.split("nav:\n  - Home")[0], encoding="utf-8")
     (project / "docs" / "index.md").write_text((sites.ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    before = {"opened_at": "2026-11-29T09:00:00Z", "profile": "graded"}
+    graded = sites.shipped("card-rules-v1")
     runs = (
+        make_trusted_run(sites.binary_corpus(), Scene(run_id="good-0", opened_at="2026-11-29T09:00:00Z")),
         sites.refused_run(),
+        make_trusted_run(graded, Scene(run_id="graded-1", judge=lambda _: '{"score": 5, "reason": "No."}', **before)),
+        make_trusted_run(graded, Scene(run_id="graded-2", profile="graded")),
+        make_trusted_run(sites.shipped("answer-pairs-v1"), Scene(run_id="pairs-1", profile="pairs")),
         make_trusted_run(sites.shipped("evidence-claims-v1"), Scene(run_id="evidence-1", profile="evidence")),
         sites.hostile_run(),
     )
@@ -93,25 +78,12 @@ def browser():
         yield driver
 
 
-def _console(driver) -> list[str]:
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in {"SEVERE", "WARNING"}]
-
-
-def _requests(driver) -> list[str]:
-    found = []
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            found.append(message["params"]["request"]["url"])
-    return found
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_keeps_its_policy_and_asks_no_other_host(browser, base, kind: str) -> None:
     browser.get_log("browser"), browser.get_log("performance")
     browser.get(f"{base}/{KINDS[kind]}")
-    assert _console(browser) == []
-    assert [url for url in _requests(browser) if not url.startswith((base, "data:"))] == []
+    assert console(browser) == []
+    assert [url for url in requests(browser) if not url.startswith((base, "data:"))] == []
     assert browser.execute_script("return document.styleSheets.length") >= 2
 
 
@@ -129,16 +101,16 @@ def test_hostile_text_runs_nothing_and_hides_nothing(browser, base, number: int)
             document.querySelectorAll('#record').length];
     """
     assert browser.execute_script(script) == [None, 1, "block", 0, 0, True, 1]
-    assert _console(browser) == []
-    assert [url for url in _requests(browser) if not url.startswith((base, "data:"))] == []
+    assert console(browser) == []
+    assert [url for url in requests(browser) if not url.startswith((base, "data:"))] == []
 
 
-@pytest.mark.parametrize("kind", ["home", "run", "case in run", "calibration", "decisions"])
+@pytest.mark.parametrize("kind", ["home", "run", "case in run", "calibration", "comparison", "decisions"])
 def test_pages_work_from_a_folder_without_a_server(browser, site, kind: str) -> None:
     browser.get_log("browser")
     browser.get(f"file://{site}/{KINDS[kind]}")
     # Chromium asks for the favicon of a file by another rule; nothing else may be said.
-    assert [line for line in _console(browser) if "favicon" not in line] == []
+    assert [line for line in console(browser) if "favicon" not in line] == []
     assert browser.execute_script("return getComputedStyle(document.querySelector('.es')).display")
 
 
@@ -151,6 +123,10 @@ def test_text_can_be_read_in_both_schemes(base, dark) -> None:
             "case in run",
             "calibration",
             "labels",
+            "comparison",
+            "comparison of judges",
+            "pairs",
+            "corpus with controls",
             "corpus",
             "retention",
             "verify",
@@ -158,7 +134,7 @@ def test_text_can_be_read_in_both_schemes(base, dark) -> None:
         ):
             driver.get(f"{base}/{KINDS[kind]}")
             driver.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
-            assert (kind, driver.execute_script(_CONTRAST)) == (kind, [])
+            assert (kind, contrast(driver)) == (kind, [])
 
 
 def test_no_page_is_wider_than_a_phone(base) -> None:

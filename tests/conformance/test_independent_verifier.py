@@ -5,18 +5,25 @@ import ast
 import base64
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from support import ledgers, stranger
 from support.bundles import audit_bundle, example_project
 from support.cli import Project
+from support.labels import Desk, calibration
+from support.ledgers import LATER, fixed_second, keystore_of, make_ledger, make_sealed_run
+from support.witnesses import anchor
+
+from evalsite.ledger.rotation import Place, revoke, rotate
+from evalsite.ledger.verify import verify_project
+from evalsite.schema.checks import Area
 
 LEDGER = "showcase-2026-12"
 RUN = "2026-12-01-support-behaviors-v1-fixture"
 EVENTS = f"{RUN}/events/000.jsonl"
-MAX_CODE_LINES = 300
+MAX_LINES = 300  # of the verifier, all in all; the formats of others stand in a file of their own
 
 
 @pytest.fixture
@@ -27,15 +34,6 @@ def copy(repository, tmp_path):
     (root / "mkdocs.yml").write_text("site_name: copy\n", encoding="utf-8")
     keyring = json.loads((root / "runs" / "trust" / LEDGER / "keyring" / "001.dsse.json").read_bytes())
     return Project(root, tmp_path / "keys"), keyring["signatures"][0]["keyid"]
-
-
-def independent(repository, folder, *words):
-    """Run the independent verifier, with Python's isolated mode: it finds nothing of this project."""
-    script = str(repository / "examples" / "verify_without_evalsite.py")
-    done = subprocess.run(
-        [sys.executable, "-I", script, str(folder), *words], capture_output=True, text=True, timeout=60, check=False
-    )
-    return done.returncode, done.stdout + done.stderr
 
 
 def edited(path, old, new, count=1):
@@ -140,6 +138,40 @@ def allow_another_signer(runs):
     edited(runs / "trust" / LEDGER / "allowed_signers", b"runner@", b"anyone@")
 
 
+def add_a_note_of_more_lines(runs):
+    shutil.copy(runs / RUN / "checkpoint", runs / RUN / "checkpoints" / "9999.note")
+
+
+def add_a_cosignature_that_nobody_made(runs):
+    folder = runs / "log" / LEDGER / "anchors"
+    folder.mkdir()
+    key = base64.b64encode(b"\x04" + Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
+    line = base64.b64encode(bytes(4 + 8 + 64)).decode()
+    (folder / "2.w1-00000000.cosig").write_text(f"w1+00000000+{key}\n\u2014 w1 {line}\n", encoding="utf-8")
+
+
+def add_a_time_stamp_under_another_digest(runs):
+    folder = runs / "log" / LEDGER / "anchors"
+    folder.mkdir()
+    (folder / "2.0000000000000000.tsr").write_bytes(b"0")
+    (folder / "2.0000000000000000.tsr.chain.pem").write_bytes(b"-----BEGIN CERTIFICATE-----\n")
+
+
+def put_the_key_of_another_role(runs):
+    folder = runs / "trust" / LEDGER
+    shutil.copy(folder / "log.pem", folder / "runner.pem")
+
+
+def hide_a_file_among_the_keys(runs):
+    (runs / "trust" / LEDGER / "more.pem").write_bytes(b"")
+
+
+def name_a_label_file_that_no_entry_reveals(runs):
+    folder = runs / "log" / LEDGER / "labels"
+    folder.mkdir()
+    (folder / "human-a.json").write_bytes(b"{}\n")
+
+
 FORGERIES = [
     change_a_result,
     drop_a_line,
@@ -157,12 +189,18 @@ FORGERIES = [
     sign_the_log_root_with_another_key,
     check_out_with_carriage_returns,
     allow_another_signer,
+    add_a_note_of_more_lines,
+    add_a_cosignature_that_nobody_made,
+    add_a_time_stamp_under_another_digest,
+    put_the_key_of_another_role,
+    hide_a_file_among_the_keys,
+    name_a_label_file_that_no_entry_reveals,
 ]
 
 
 def test_it_accepts_the_committed_records(repository, copy):
     _, pin = copy
-    code, said = independent(repository, repository / "runs", pin)
+    code, said = stranger.ask(repository / "runs", pin)
     assert code == 0, said
     assert "A1" in said
 
@@ -171,7 +209,7 @@ def test_it_accepts_the_committed_records(repository, copy):
 def test_both_refuse_a_forgery(forge, repository, copy):
     project, pin = copy
     forge(project.root / "runs")
-    code, said = independent(repository, project.root, pin)
+    code, said = stranger.ask(project.root, pin)
     assert code == 4, said
     assert "Traceback" not in said
     assert project.evalsite("verify", "--root-key", f"{LEDGER}={pin}").code == 4
@@ -180,38 +218,164 @@ def test_both_refuse_a_forgery(forge, repository, copy):
 def test_both_refuse_another_root_key_than_the_pinned_one(repository, copy):
     project, _ = copy
     other = "sha256:" + "0" * 64
-    assert independent(repository, project.root, other)[0] == 4
+    assert stranger.ask(project.root, other)[0] == 4
     assert project.evalsite("verify", "--root-key", f"{LEDGER}={other}").code == 4
 
 
 def test_both_call_a_missing_blob_not_decided(repository, copy):
     project, pin = copy
     next(iter((project.root / "runs" / RUN / "blobs").glob("*/*"))).unlink()
-    code, said = independent(repository, project.root, pin)
+    code, said = stranger.ask(project.root, pin)
     assert code == 5, said
     assert project.evalsite("verify", "--root-key", f"{LEDGER}={pin}").code == 5
 
 
 def test_it_accepts_a_bundle(repository, tmp_path):
     audit_bundle(example_project(tmp_path), tmp_path / "audit")
-    code, said = independent(repository, tmp_path / "audit")
+    code, said = stranger.ask(tmp_path / "audit")
     assert code == 0, said
 
 
-def test_it_is_short_and_stands_alone(repository):
-    text = (repository / "examples" / "verify_without_evalsite.py").read_text(encoding="utf-8")
-    tree, prose = ast.parse(text), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node):
-            prose |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    code = [
-        line
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#") and number not in prose
-    ]
-    assert len(code) <= MAX_CODE_LINES
-    modules = {
-        name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
-    }
-    modules |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert modules - {"cryptography"} <= sys.stdlib_module_names
+@pytest.fixture
+def made(tmp_path):
+    """A project whose ledger changed its keys between runs, and holds cosignatures."""
+    project = tmp_path / "made" / "project"
+    project.mkdir(parents=True)
+    make_ledger(project)
+    place = Place(project=project, keystore=keystore_of(project), ledger=ledgers.LEDGER)
+    make_sealed_run(project, "run-1")
+    rotate(place, "log", now=LATER)
+    make_sealed_run(project, "run-2")
+    rotate(place, "root", now=LATER)
+    revoke(place, ledgers.fixed_key("runner").key_id, reason="lost", now=LATER)
+    rotate(place, "log-ml-dsa-44", now=LATER)
+    make_sealed_run(project, "run-3")
+    anchor(project, "w1", "w2")
+    assert all(verify_project(project, pins={}).holds(area) for area in Area)
+    return project
+
+
+def test_both_accept_rotated_revoked_and_second_keys_and_cosignatures(made):
+    first = ledgers.fixed_key("root").key_id
+    code, said = stranger.ask(made, first)
+    assert code == 0, said
+    assert said.count("cosigned at") == 2
+    assert said.count("was revoked later") == 2
+    assert "A1" in said
+
+
+def strip_a_second_signature(runs):
+    path = runs / "log" / ledgers.LEDGER / "checkpoint"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    size = path.read_bytes().split(b"\n")[1].decode()
+    shutil.copy(path, path.parent / "checkpoints" / f"{size}.note")
+
+
+def change_a_second_signature(runs):
+    for path in sorted((runs / "run-3" / "checkpoints").iterdir()):
+        text, _, last = path.read_bytes()[:-1].rpartition(b" ")
+        signed = bytearray(base64.b64decode(last))
+        signed[2000] ^= 1
+        path.write_bytes(text + b" " + base64.b64encode(signed) + b"\n")
+        shutil.copy(path, runs / "run-3" / "checkpoint")
+
+
+def change_a_cosignature(runs):
+    path = next((runs / "log" / ledgers.LEDGER / "anchors").glob("*.w1-*"))
+    key, _, line = path.read_bytes()[:-1].partition(b"\n")
+    start, _, last = line.rpartition(b" ")
+    signed = bytearray(base64.b64decode(last))
+    signed[20] ^= 1
+    path.write_bytes(key + b"\n" + start + b" " + base64.b64encode(signed) + b"\n")
+
+
+def call_a_cosignature_one_of_a_smaller_log(runs):
+    path = next((runs / "log" / ledgers.LEDGER / "anchors").glob("*.w1-*"))
+    path.rename(path.with_name("2." + path.name.partition(".")[2]))
+
+
+def lose_a_keyring_version(runs):
+    folder = runs / "trust" / ledgers.LEDGER / "keyring"
+    (folder / "002.dsse.json").unlink()
+
+
+def lose_the_newest_keyring_version(runs):
+    max((runs / "trust" / ledgers.LEDGER / "keyring").iterdir()).unlink()
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        strip_a_second_signature,
+        change_a_second_signature,
+        change_a_cosignature,
+        call_a_cosignature_one_of_a_smaller_log,
+        lose_a_keyring_version,
+        lose_the_newest_keyring_version,
+    ],
+    ids=lambda forge: forge.__name__,
+)
+def test_both_refuse_a_forgery_among_changed_keys_and_anchors(forge, made):
+    forge(made / "runs")
+    code, said = stranger.ask(made)
+    assert code == 4, said
+    assert not verify_project(made, pins={}).holds(Area.INTEGRITY)
+
+
+def test_a_log_with_two_keys_from_the_beginning_is_accepted(tmp_path):
+    project = tmp_path / "two" / "project"
+    project.mkdir(parents=True)
+    make_ledger(project, second=fixed_second())
+    make_sealed_run(project)
+    code, said = stranger.ask(project)
+    assert code == 0, said
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    """A ledger in which labels were committed, named by a run, and revealed."""
+    project = tmp_path / "labelled" / "project"
+    project.parent.mkdir()
+    make_ledger(project)
+    desk = Desk(project)
+    desk.freeze()
+    desk.commit()
+    desk.run("run-1", calibration("human-a"))
+    desk.reveal()
+    desk.record("run-1")
+    return project
+
+
+def test_of_labels_it_checks_the_revealed_file_and_says_that_it_does_not_check_their_order(labelled):
+    code, said = stranger.ask(labelled)
+    assert code == 0, said
+    assert said.count("NOT CHECKED HERE") == 5
+    path = labelled / "runs" / "log" / ledgers.LEDGER / "labels" / "human-a.json"
+    edited(path, b'"value":1', b'"value":0')
+    assert stranger.ask(labelled)[0] == 4
+    path.unlink()
+    assert stranger.ask(labelled)[0] == 5
+
+
+@pytest.mark.parametrize("mode", ["fixture", "live"])
+@pytest.mark.parametrize("protocol", ["binary", "evidence", "graded"])
+def test_it_plans_the_same_trials(protocol, mode, tmp_path):
+    project = tmp_path / "project"
+    make_ledger(project)
+    make_sealed_run(project, protocol=protocol, mode=mode)
+    assert all(verify_project(project, pins={}).holds(area) for area in Area)
+    code, said = stranger.ask(project)
+    assert code == 0, said
+
+
+def test_it_is_short_and_stands_alone():
+    modules = set()
+    for name in stranger.FILES:
+        text = (stranger.EXAMPLES / name).read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                modules |= {item.name.split(".")[0] for item in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                modules.add(node.module.split(".")[0])
+    assert modules - {"cryptography", "plain_formats"} <= sys.stdlib_module_names
+    assert len((stranger.EXAMPLES / stranger.FILES[0]).read_text(encoding="utf-8").splitlines()) <= MAX_LINES

@@ -5,11 +5,27 @@ import json
 
 import pytest
 import rfc8785
+from support.stranger import take
 
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.canonical.strictjson import parse_json
 from evalsite.errors import CanonicalizationError, InputError
 
+#: The six published inputs of RFC 8785. The second two hold numbers with a fraction or an exponent.
+WITHOUT_FLOATS = {"arrays", "french", "unicode", "weird"}
+WITH_FLOATS = {"structures", "values"}
+#: Inputs of which readers make different values. Refused: a doubled key, and what is no Unicode text.
+TRANSFORMS_REFUSED = {
+    "object_same_key_different_values.json",
+    "object_same_key_same_value.json",
+    "object_same_key_unclear_values.json",
+    "string_1_escaped_invalid_codepoint.json",
+    "string_1_invalid_codepoint.json",
+    "string_2_escaped_invalid_codepoints.json",
+    "string_2_invalid_codepoints.json",
+    "string_3_escaped_invalid_codepoints.json",
+    "string_3_invalid_codepoints.json",
+}
 #: Valid JSON that is refused all the same: doubled keys, which no two readers read alike, and a number
 #: of more than 64 characters.
 REFUSED = {
@@ -51,19 +67,51 @@ def test_the_strict_reader_on_json_test_suite(audit):
     assert {name for name in taken if name.startswith("i_")} == TAKEN
 
 
-@pytest.mark.parametrize("name", ["arrays", "french", "unicode", "weird"])
-def test_canonical_bytes_of_the_published_inputs_without_floats(audit, name):
-    folder = audit / "json-canonicalization/testdata"
-    value = parse_json((folder / "input" / f"{name}.json").read_bytes(), max_bytes=10_000)
-    expected = (folder / "output" / f"{name}.json").read_bytes()
-    assert canonical_bytes(value) == expected
-    assert bytes.fromhex((folder / "outhex" / f"{name}.txt").read_text().replace("\n", " ")) == expected
+def test_the_strict_reader_on_the_inputs_that_others_transform(audit):
+    """What it takes it takes as it stands: every integer exactly, and no name is normalised into another."""
+    paths = sorted((audit / "JSONTestSuite/test_transform").glob("*.json"))
+    assert len(paths) == 22
+    assert {path.name for path in paths if not accepted(path)} == TRANSFORMS_REFUSED
+    folder = paths[0].parent
+    great = parse_json((folder / "number_10000000000000000999.json").read_bytes(), max_bytes=100)
+    assert great == [10_000_000_000_000_000_999]
+    composed = parse_json((folder / "object_key_nfc_nfd.json").read_bytes(), max_bytes=100)
+    assert list(composed) == ["\u00e9", "e\u0301"]
 
 
-@pytest.mark.parametrize("name", ["structures", "values"])
-def test_published_inputs_with_floats_are_outside_the_profile(audit, name):
+@pytest.fixture(scope="session")
+def published(audit):
+    """The six inputs and outputs of RFC 8785's author; the output also stands there in hexadecimal."""
     folder = audit / "json-canonicalization/testdata"
-    value = json.loads((folder / "input" / f"{name}.json").read_bytes())
-    assert rfc8785.dumps(value) == (folder / "output" / f"{name}.json").read_bytes()
-    with pytest.raises(CanonicalizationError, match="float"):
-        canonical_bytes(value)
+    found = {}
+    for path in sorted((folder / "input").iterdir()):
+        output = (folder / "output" / path.name).read_bytes()
+        digits = (folder / "outhex" / f"{path.stem}.txt").read_text(encoding="ascii")
+        assert bytes.fromhex(digits.replace("\n", " ")) == output
+        found[path.stem] = (path.read_bytes(), output)
+    return found
+
+
+def test_all_six_published_outputs(published):
+    """Four through our door; two hold floats, which no signed byte has: the door names the rule, its library agrees."""
+    assert set(published) == WITHOUT_FLOATS | WITH_FLOATS
+    for name in WITHOUT_FLOATS:
+        given, output = published[name]
+        assert canonical_bytes(parse_json(given, max_bytes=10_000)) == output
+    for name in WITH_FLOATS:
+        given, output = published[name]
+        with pytest.raises(CanonicalizationError, match="float") as refused:
+            canonical_bytes(parse_json(given, max_bytes=10_000))
+        assert refused.value.rule == "no floats in signed bytes"
+        assert rfc8785.dumps(json.loads(given)) == output
+
+
+def test_the_independent_verifier_on_the_published_outputs(published):
+    """The same split, by a canonicaliser that shares no line with the one behind our door."""
+    plain = take("plain_formats")
+    for name in WITHOUT_FLOATS:
+        given, output = published[name]
+        assert plain.canonical(json.loads(given)) == output
+    for name in WITH_FLOATS:
+        with pytest.raises(ValueError, match="a float"):
+            plain.canonical(json.loads(published[name][0]))

@@ -8,7 +8,7 @@ import pytest
 from evalsite.errors import InputError, IntegrityError
 from evalsite.ledger.anchors import cosig_bytes, open_cosig
 from evalsite.ledger.checkpoint import parse_checkpoint
-from evalsite.ledger.cosignature import find_cosignatures, open_cosignature, parse_witness_key, signature_line
+from evalsite.ledger.cosignature import open_cosignature, parse_witness_key, signature_line
 from evalsite.ledger.ed25519 import to_base64
 from evalsite.ledger.heads import HeldHead, Shown, check_heads
 from evalsite.ledger.merkle import tree_root
@@ -37,11 +37,17 @@ def cosigned(request, sunlight):
     return text, (sunlight / checkpoint).read_bytes()
 
 
+def line_under(key, note):
+    """Return the note's one line under a key's name and hash."""
+    (line,) = [line for line in note.signatures if (line.name, line.key_hash) == (key.name, key.key_hash)]
+    return line
+
+
 def test_the_cosignature_verifies(cosigned):
     text, raw = cosigned
     key, note = parse_witness_key(text), parse_note(raw)
     assert key.to_text() == text
-    (line,) = find_cosignatures(note.text, note.signatures, [key]).values()
+    line = line_under(key, note)
     found = open_cosignature(note.text, line, key)
     assert (found.key, found.time_s) == (key, TIME_S)
     assert open_cosig(cosig_bytes(key, line), note.text) == found
@@ -51,7 +57,7 @@ def test_the_cosignature_verifies(cosigned):
 def test_every_changed_byte_of_it_is_refused(cosigned):
     text, raw = cosigned
     key, note = parse_witness_key(text), parse_note(raw)
-    (line,) = find_cosignatures(note.text, note.signatures, [key]).values()
+    line = line_under(key, note)
     for index in range(len(line.signature)):
         changed = bytearray(line.signature)
         changed[index] ^= 1

@@ -7,37 +7,13 @@ import os
 import shutil
 
 import pytest
+from support.crashes import assert_whole, blamed, finish_or_begin
 from support.faults import READING, failing
 from support.ledgers import LATER, RUN, begin_run, close_run, finish_run, make_sealed_run, reopen, run_trials
 
-from evalsite.errors import InputError, IntegrityError, UndecidedError
+from evalsite.errors import IntegrityError, UndecidedError
 from evalsite.ledger.verify import verify_project
 from evalsite.schema.checks import Area
-
-
-def whole_run(project):
-    with reopen(project) as ledger:
-        run, plan = begin_run(ledger)
-        run_trials(run, plan)
-        close_run(run, plan)
-        run.seal(now=LATER)
-
-
-def finished(project):
-    """Finish whatever there is of the run, as the next process would, and return the events' number."""
-    with reopen(project) as ledger:
-        try:
-            ledger.peek_run(RUN)
-        except InputError:
-            run, plan = begin_run(ledger)
-            run_trials(run, plan)
-            close_run(run, plan)
-            run.seal(now=LATER)
-        else:
-            finish_run(ledger)
-    report = verify_project(project, pins={})
-    assert [(finding.code, finding.at, finding.message) for finding in report.findings()] == []
-    assert report.authentic()[RUN].sealed
 
 
 def signed_size(project):
@@ -56,19 +32,62 @@ def test_refused_at_any_call_of_the_system_the_run_can_be_finished(founded, tmp_
         shutil.copytree(founded.parent, tmp_path / "copy")
         project = tmp_path / "copy" / "project"
         with failing(moment, number, for_good=for_good) as fault, contextlib.suppress(UndecidedError):
-            whole_run(project)
+            make_sealed_run(project)
         fired = fault.fired
         signed = signed_size(project)
-        before = verify_project(project, pins={})
-        blamed = [
-            finding.code for check in before.all_checks() for finding in check.findings if check.area is Area.INTEGRITY
-        ]
-        assert set(blamed) <= {"project.runs"}, moment
-        finished(project)
+        assert blamed(project) == set(), moment
+        finish_or_begin(project)
+        assert assert_whole(project).authentic()[RUN].sealed
         assert signed_size(project) >= signed
         shutil.rmtree(tmp_path / "copy")
         moment += 1
     assert moment > 100
+
+
+def test_a_run_that_fails_before_its_first_event_leaves_no_folder(founded, tmp_path):
+    """One call fails, at any place: there is no run's folder, or one with a whole first event."""
+    left, moment, fired = set(), 0, True
+    while fired:
+        shutil.copytree(founded.parent, tmp_path / "copy")
+        project = tmp_path / "copy" / "project"
+        with reopen(project) as ledger, failing(moment, errno.ENOSPC) as fault, contextlib.suppress(UndecidedError):
+            begin_run(ledger)
+        fired = fault.fired
+        left.add((project / "runs" / RUN).is_dir())
+        assert "run.never-began" not in {finding.code for finding in verify_project(project, pins={}).findings()}
+        finish_or_begin(project)
+        assert_whole(project)
+        assert not (project / ".evalsite/abandoned").exists()
+        shutil.rmtree(tmp_path / "copy")
+        moment += 1
+    assert left == {True, False}
+    assert moment > 20
+
+
+def test_a_run_that_could_not_even_be_taken_away_is_told_and_begun_anew(founded, tmp_path):
+    """Every call fails from some place on, the clearing up as well."""
+    told, moment, fired = 0, 0, True
+    while fired:
+        shutil.copytree(founded.parent, tmp_path / "copy")
+        project = tmp_path / "copy" / "project"
+        with (
+            reopen(project) as ledger,
+            failing(moment, errno.EIO, for_good=True) as fault,
+            contextlib.suppress(UndecidedError),
+        ):
+            begin_run(ledger)
+        fired = fault.fired
+        report = verify_project(project, pins={})
+        assert report.holds(Area.INTEGRITY) or not report.runs
+        found = {finding.code: finding.message for finding in report.findings()}
+        if "run.never-began" in found:
+            told += 1
+            assert "--run-id" in found["run.never-began"]
+        finish_or_begin(project)
+        assert_whole(project)
+        shutil.rmtree(tmp_path / "copy")
+        moment += 1
+    assert told > 3
 
 
 def test_a_seal_that_failed_is_finished_by_sealing_again(founded, tmp_path):

@@ -7,7 +7,8 @@ import shutil
 import signal
 import time
 
-from support.ledgers import LATER, begin_run, close_run, finish_run, reopen, run_trials
+from support.crashes import assert_whole, finish_or_begin
+from support.ledgers import begin_run, finish_run, make_sealed_run, reopen
 
 from evalsite.errors import InputError
 from evalsite.ledger.verify import verify_project
@@ -17,21 +18,13 @@ KILLS = 200
 RUNS_FOR_EACH_COPY = 10
 
 
-def write_run(project, run_id):
-    with reopen(project) as ledger:
-        run, plan = begin_run(ledger, run_id, repetitions=2)
-        run_trials(run, plan)
-        close_run(run, plan)
-        run.seal(now=LATER)
-
-
 def killed_at_random(project, run_id, chance):
     """Write a run in a child that is killed after a random time; return whether the kill came first."""
     child = os.fork()
     if not child:
         code = 1
         try:
-            write_run(project, run_id)
+            make_sealed_run(project, run_id, repetitions=2)
             code = 0
         finally:
             os._exit(code)
@@ -51,23 +44,11 @@ def signed_lines(project, run_id):
     return (folder / "events" / "000.jsonl").read_bytes().splitlines()[: max(sizes)]
 
 
-def resume(project, run_id):
-    with reopen(project) as ledger:
-        try:
-            ledger.peek_run(run_id)
-        except InputError:
-            begun = False
-        else:
-            begun = True
-            finish_run(ledger, run_id)
-    if not begun:
-        write_run(project, run_id)
-
-
 def test_kill_9_two_hundred_times(founded, tmp_path):
     """The child is killed at random; the next process finishes the run; all runs of a copy are verified together."""
     seed = time.time_ns()
-    chance = random.Random(seed)  # noqa: S311 - no secret; the seed is told when something fails
+    print(f"seed {seed}")  # shown when something fails
+    chance = random.Random(seed)  # noqa: S311 - no secret
     killed, stages = 0, set()
     copies = 0
     while killed < KILLS:
@@ -79,14 +60,12 @@ def test_kill_9_two_hundred_times(founded, tmp_path):
             killed += killed_at_random(project, run_id, chance)
             before = signed_lines(project, run_id)
             stages.add(len(before))
-            resume(project, run_id)
+            finish_or_begin(project, run_id, repetitions=2)
             after = (project / "runs" / run_id / "events" / "000.jsonl").read_bytes().splitlines()
-            assert after[: len(before)] == before, seed
-        report = verify_project(project, pins={})
-        assert [(finding.code, finding.at) for finding in report.findings()] == [], seed
-        runs = report.authentic()
+            assert after[: len(before)] == before
+        runs = assert_whole(project).authentic()
         assert len(runs) == RUNS_FOR_EACH_COPY
-        assert all(run.sealed for run in runs.values()), seed
+        assert all(run.sealed for run in runs.values())
         shutil.rmtree(project.parent)
         assert copies < KILLS, "nearly every child was done before its kill"
     assert len(stages) > 1, "the kills came at one stage only"
@@ -108,8 +87,7 @@ def test_several_writers_at_once_wait_for_each_other_and_mix_nothing(project):
         children.append(child)
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     assert codes == [0, 0, 0]
-    report = verify_project(project, pins={})
-    assert [(finding.code, finding.at) for finding in report.findings()] == []
+    report = assert_whole(project)
     assert sorted(report.authentic()) == [f"run-{writer}-{number}" for writer in range(3) for number in range(4)]
 
 
@@ -117,7 +95,7 @@ def insist(project, run_id):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            write_run(project, run_id)
+            make_sealed_run(project, run_id, repetitions=2)
         except InputError as exc:
             if "only writer" not in exc.message:
                 raise

@@ -7,20 +7,18 @@ import shutil
 import subprocess
 
 import pytest
+from support.cli import new_project
+from support.crashes import assert_whole, blamed, finish_or_begin
 from support.ledgers import (
-    LATER,
     RUN,
     begin_run,
-    close_run,
     finish_run,
     make_sealed_run,
     reopen,
-    run_trials,
 )
 
-from evalsite.errors import InputError, UndecidedError
+from evalsite.errors import UndecidedError
 from evalsite.ledger.verify import verify_project
-from evalsite.schema.checks import Area
 from evalsite.storage import create, lock, replace
 
 NOBODY = 65534
@@ -39,38 +37,6 @@ def fill(place):
     return path
 
 
-def whole_run(project, run_id=RUN):
-    with reopen(project) as ledger:
-        run, plan = begin_run(ledger, run_id)
-        run_trials(run, plan)
-        close_run(run, plan)
-        run.seal(now=LATER)
-
-
-def finish_or_begin(project):
-    with reopen(project) as ledger:
-        try:
-            ledger.peek_run(RUN)
-        except InputError:
-            begin = True
-        else:
-            begin = False
-            finish_run(ledger)
-    if begin:
-        whole_run(project)
-
-
-def integrity_of(project):
-    report = verify_project(project, pins={})
-    findings = [finding for check in report.all_checks() for finding in check.findings if check.area is Area.INTEGRITY]
-    return {finding.code for finding in findings}
-
-
-def assert_whole(project):
-    report = verify_project(project, pins={})
-    assert [(finding.code, finding.at) for finding in report.findings()] == []
-
-
 def test_a_full_disk_at_every_fill_level(founded, small_disk):
     """256 KiB, less and less of it free: each run stops clearly, what it signed stays, and space lets it go on."""
     place = small_disk("size=256k")
@@ -81,15 +47,13 @@ def test_a_full_disk_at_every_fill_level(founded, small_disk):
         ballast = fill(place)
         os.truncate(ballast, max(0, ballast.stat().st_size - spare * 1024))
         try:
-            whole_run(project)
+            make_sealed_run(project)
         except UndecidedError as exc:
             outcomes.add(exc.message.rpartition(": ")[2])
         else:
             outcomes.add("done")
-        assert integrity_of(project) <= {"project.runs"}
+        assert blamed(project) == set()
         ballast.unlink()
-        if (project / "runs" / RUN / "statement.dsse.json").exists() and "done" in outcomes:
-            assert not integrity_of(project)
         finish_or_begin(project)
         assert_whole(project)
         shutil.rmtree(place / "copy")
@@ -115,17 +79,42 @@ def test_a_full_inode_table(founded, small_disk):
         for path in names[:spare]:
             path.unlink()
         try:
-            whole_run(project)
+            make_sealed_run(project)
         except UndecidedError as exc:
             outcomes.add(exc.message.rpartition(": ")[2])
         else:
             outcomes.add("done")
         shutil.rmtree(taken)
-        assert integrity_of(project) <= {"project.runs"}
+        assert blamed(project) == set()
         finish_or_begin(project)
         assert_whole(project)
         shutil.rmtree(place / "copy")
     assert outcomes == {"No space left on device", "done"}
+
+
+def test_a_full_disk_before_the_first_event_leaves_no_folder(tmp_path, small_disk):
+    """By the command: exit 5 and nothing there, or a run whose name and resumption the message tells."""
+    place = small_disk("size=1m")
+    project = new_project(place)
+    words = ("run", project.campaign("one", repetitions=1), "--run-id", "one")
+    outcomes = []
+    for spare in range(0, 512, 16):
+        ballast = fill(place)
+        os.truncate(ballast, max(0, ballast.stat().st_size - spare * 1024))
+        outcome = project.evalsite(*words)
+        ballast.unlink()
+        begun = (project.root / "runs/one").is_dir()
+        outcomes.append((outcome.code, begun))
+        assert outcome.code == 0 or "No space left on device" in outcome.err, outcome
+        if begun:
+            break
+        assert "runs/one" not in project.evalsite("verify").out
+    assert outcomes[0] == (5, False)
+    assert outcomes[-1][1]
+    if outcome.code:
+        assert "--resume one" in outcome.err
+        project.ok("run", words[1], "--resume", "one")
+    project.ok("verify")
 
 
 def test_a_read_only_file_system(founded, small_disk):
@@ -137,11 +126,11 @@ def test_a_read_only_file_system(founded, small_disk):
     with reopen(project) as ledger:
         begin_run(ledger, "run-2")
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
-    for work in (lambda: whole_run(project, "run-3"), lambda: finish(project, "run-2")):
+    for work in (lambda: make_sealed_run(project, "run-3"), lambda: finish(project, "run-2")):
         with pytest.raises(UndecidedError, match="Read-only file system") as refused:
             work()
         assert refused.value.exit_code == 5
-    assert not integrity_of(project)
+    assert not blamed(project)
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     finish(project, "run-2")
     assert_whole(project)
@@ -200,7 +189,7 @@ def test_a_folder_without_the_right_to_write_or_read(founded, tmp_path_factory):
     def write():
         os.setresuid(NOBODY, NOBODY, NOBODY)
         try:
-            whole_run(project, "run-2")
+            make_sealed_run(project, "run-2")
         except UndecidedError as exc:
             return exc.exit_code if "Permission denied" in exc.message else 1
         return 0
@@ -231,13 +220,13 @@ def test_a_limit_on_the_size_of_files(founded, tmp_path):
         def limited(project=project, limit=limit):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             try:
-                whole_run(project)
+                make_sealed_run(project)
             except UndecidedError as exc:
                 return 5 if "File too large" in exc.message else 1
             return 0
 
         outcomes.add(in_a_child(limited))
-        assert integrity_of(project) <= {"project.runs"}
+        assert blamed(project) == set()
         finish_or_begin(project)
         assert_whole(project)
         shutil.rmtree(tmp_path / "copy")

@@ -266,6 +266,31 @@ def test_in_toto_attestation_on_the_statement(audit, tell):
     tell("in_toto_attestation", "statement: valid; another type and no subject refused")
 
 
+def test_jcs_on_the_published_outputs(vectors, tell):
+    """Six of six, floats and all: whoever asks what the two that our profile leaves out come to gets the same bytes."""
+    canonicalize = module("jcs").canonicalize
+    folder = vectors / "audit/json-canonicalization/testdata"
+    paths = sorted((folder / "input").iterdir())
+    same = [
+        canonicalize(json.loads(path.read_bytes())) == (folder / "output" / path.name).read_bytes() for path in paths
+    ]
+    assert same == [True] * 6
+    tell("jcs", "published outputs of RFC 8785: 6 of 6")
+
+
+def test_jcs_on_every_committed_line(repository, tell):
+    canonicalize = module("jcs").canonicalize
+    lines = [
+        line
+        for path in sorted((repository / "runs").rglob("*.jsonl"))
+        for line in path.read_bytes().split(b"\n")
+        if line
+    ]
+    assert lines
+    assert [line for line in lines if canonicalize(json.loads(line)) != line] == []
+    tell("jcs", f"committed records: {len(lines)} lines are the bytes that it makes of them")
+
+
 def test_proofbundle_on_proofs(audit, tell):
     check = module("proofbundle.tlogproof").verify_tlog_proof
     key = (audit / TRUST / "log.vkey").read_text(encoding="utf-8").strip()

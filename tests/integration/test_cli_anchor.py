@@ -8,7 +8,6 @@ import shutil
 import subprocess
 
 import pytest
-from support.cli import Project, new_project
 from support.witnesses import StampAuthority
 
 from evalsite.ledger import timestamps
@@ -19,22 +18,6 @@ readable = pytest.mark.skipif(
     importlib.util.find_spec(timestamps.LIBRARY) is None or shutil.which("openssl") is None,
     reason="time stamps need the extra [timestamps] and the openssl command",
 )
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A project with one sealed run."""
-    folder = tmp_path_factory.mktemp("anchored") / "base"
-    folder.mkdir()
-    project = new_project(folder)
-    project.ok("run", project.campaign("one", repetitions=1), "--run-id", "first")
-    return project
-
-
-@pytest.fixture
-def project(pristine, tmp_path):
-    shutil.copytree(pristine.root.parent, tmp_path / "copy")
-    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "keys")
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 from support.bundles import run_page, tools_missing
 from support.cli import new_project
+from support.stranger import ask
 
 from evalsite.ledger.pins import PINS_VARIABLE
 
@@ -208,7 +207,7 @@ def test_a_run_that_was_changed_is_not_exported(project, tmp_path):
 
 
 @needs_tools
-def test_runs_from_before_and_after_a_rotation_are_handed_over(tmp_path, repository, stranger):
+def test_runs_from_before_and_after_a_rotation_are_handed_over(tmp_path, stranger):
     project = new_project(tmp_path)
     project.ok("run", project.campaign(RUN), "--run-id", RUN)
     for role in ("log", "runner"):
@@ -222,9 +221,8 @@ def test_runs_from_before_and_after_a_rotation_are_handed_over(tmp_path, reposit
         done = run_page(folder)
         assert done.returncode == 0, done.stdout + done.stderr
         assert stranger.evalsite("verify", str(folder), "--root-key", key).code == 0
-        words = [sys.executable, "-I", str(repository / "examples" / "verify_without_evalsite.py"), str(folder)]
-        said = subprocess.run([*words, key.partition("=")[2]], capture_output=True, text=True, check=False)
-        assert said.returncode == 0, said.stdout + said.stderr
+        code, said = ask(folder, key.partition("=")[2])
+        assert code == 0, said
     case = _trials(project)[0]["trial"]["case_id"]
     project.ok("export", "case", RUN, case, "--into", str(tmp_path / "old"))
     assert run_page(tmp_path / "old").returncode == 0

@@ -4,26 +4,9 @@
 import json
 import shutil
 
-import pytest
 from support.cli import Project, new_project
 
 LOG = "runs/log/test"
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A project with one sealed run."""
-    folder = tmp_path_factory.mktemp("held") / "base"
-    folder.mkdir()
-    project = new_project(folder)
-    project.ok("run", project.campaign("one", repetitions=1), "--run-id", "first")
-    return project
-
-
-@pytest.fixture
-def project(pristine, tmp_path):
-    shutil.copytree(pristine.root.parent, tmp_path / "copy")
-    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "keys")
 
 
 def level(project, *words):

@@ -11,6 +11,7 @@ from support.showcase import words_of
 
 from evalsite.cli.progress import PlainWatcher
 from evalsite.corpus.load import load_corpus
+from evalsite.schema.outcome import Polarity
 
 YES = '{"required_behavior_met":true,"forbidden_behavior_absent":true,"explanation":"Fine."}'
 NO = '{"required_behavior_met":false,"forbidden_behavior_absent":false,"explanation":"Breaks the policy."}'
@@ -195,10 +196,16 @@ def test_another_judge_of_the_same_server_is_recorded_as_such(project, corpus):
 
 def test_the_evidence_protocol_live_opens_no_gate_and_counts_null_apart(project):
     """R61, R62, T2: cannot-judge is neither a zero nor a failure to score."""
-    texts = iter(
-        ['{"score":null,"reason":"Too little.","evidence":[]}', "no JSON", '{"score":0,"reason":"No.","evidence":[0]}']
-    )
     corpus = load_corpus(project.root / "corpora" / "evidence-claims-v1").corpus
+    right = [int(control.polarity is Polarity.POSITIVE) for control in corpus.controls]  # they are shown first
+    texts = iter(
+        [
+            *(f'{{"score":{score},"reason":"As known.","evidence":[0]}}' for score in right),
+            '{"score":null,"reason":"Too little.","evidence":[]}',
+            "no JSON",
+            '{"score":0,"reason":"No.","evidence":[0]}',
+        ]
+    )
     chosen = [case.id for case in corpus.cases[:3]]
     with FakeOllama(answer=lambda _: next(texts)) as server:
         role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
@@ -261,3 +268,17 @@ def test_a_fixture_run_is_not_replayed(project):
     refused = project.evalsite("run", project.campaign("again-fixture", candidate=role, judge=role))
     assert refused.code == 2
     assert "is a fixture run" in refused.err
+
+
+def test_the_command_line_says_what_judge_and_candidate_are_to_each_other(project, corpus):
+    """R114, T18: the same model judges itself, and neither the run nor the gate calls that independent."""
+    with FakeOllama(answer=good_answers(corpus)) as server:
+        role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}}
+        role["sampling"] = {"context_tokens": 32768}
+        path = project.campaign("self-judged", candidate=role, judge=role, repetitions=1, cases=["TONE"])
+        said = project.ok("run", path, "--run-id", "self-judged").err
+    words = "Judge and candidate are the same by digest or name, and ran on the same endpoint."
+    assert words in " ".join(said.split())
+    gate = project.evalsite("gate", "self-judged")
+    assert words in gate.out
+    assert json.loads(project.evalsite("gate", "self-judged", "--json").out)["independence"].startswith(words)

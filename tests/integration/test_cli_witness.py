@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from support.cli import Project, new_project
+from support.cli import Project
 
 from evalsite.cli.witness import make_server
 from evalsite.ledger.ed25519 import Signer
@@ -20,22 +20,6 @@ from evalsite.storage import lock
 
 LEDGER = "test"
 LOG = f"runs/log/{LEDGER}"
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A project with one sealed run."""
-    folder = tmp_path_factory.mktemp("witnessed") / "base"
-    folder.mkdir()
-    project = new_project(folder)
-    project.ok("run", project.campaign("one", repetitions=1), "--run-id", "first")
-    return project
-
-
-@pytest.fixture
-def project(pristine, tmp_path):
-    shutil.copytree(pristine.root.parent, tmp_path / "copy")
-    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "keys")
 
 
 @pytest.fixture
@@ -146,6 +130,33 @@ class TestByFile:
             outcome = stranger.evalsite("verify", "--json", "--no-remember", *words)
             assert (json.loads(outcome.out)["levels"][LEDGER]["level"], outcome.code) == (level, code)
         assert stranger.evalsite("verify", "--witness", "junk").code == 2
+
+    def test_a_witness_whom_the_keyring_appoints_counts_only_if_the_verifier_says_so(self, project, person):
+        vkey = begin(person, project)
+        words = ("verify", "--json", "--no-remember")
+
+        def level(*more, code=0):
+            outcome = project.evalsite(*words, *more)
+            assert outcome.code == code, outcome
+            return json.loads(outcome.out)["levels"][LEDGER]["level"]
+
+        project.ok("keys", "add", "witness", "w1", "--public", str(person.root / "w/witness.vkey"))
+        person.ok("witness", "watch", "--state", "w", str(project.root / "runs/trust/test/log.vkey"))
+        (project.root / "answer").write_text(by_file(project, person, vkey).out)
+        project.ok("anchor", "add", "--witness", "answer", "--vkey", vkey)
+        assert level() == "A1"  # the keystore names nobody
+        assert level("--minimum-level", "A3", code=5) == "A1"
+        assert level("--appointed-witnesses", "--minimum-level", "A3") == "A3"
+        appointed = ("--appointed-witnesses", "--no-remember")
+        assert project.evalsite("gate", "first", "--minimum-level", "A3", "--no-remember").code == 5
+        assert project.evalsite("gate", "first", "--minimum-level", "A3", *appointed).code == 0
+        assert level("--appointed-witnesses", "--minimum-level", "A4", code=5) == "A3"  # one witness is no quorum
+        assert level("--appointed-witnesses", "--quorum", "1", "--minimum-level", "A4") == "A4"
+        (key,) = [
+            line.split()[2] for line in project.ok("keys", "list", "--ledger", "test").out.splitlines() if "w1" in line
+        ]
+        project.ok("keys", "revoke", key, "--reason", "left the company")
+        assert level("--appointed-witnesses") == "A1"
 
     def test_an_old_request_is_refused_and_a_new_one_from_the_right_size_passes(self, project, person):
         vkey = begin(person, project)

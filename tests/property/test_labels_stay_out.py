@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from evalsite.campaign.casebook import CaseBook
 from evalsite.corpus.load import load_corpus
 from evalsite.schema.corpus import CorpusSnapshot
-from evalsite.schema.outcome import Dimension, Protocol, Trial, TrialKind
+from evalsite.schema.outcome import Trial, TrialKind, aspects_of
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
-SNAPSHOTS = {name: load_corpus(CORPORA / name).snapshot for name in ("evidence-claims-v1", "card-rules-v1")}
+NAMES = ("evidence-claims-v1", "card-rules-v1", "answer-pairs-v1")
+SNAPSHOTS = {name: load_corpus(CORPORA / name).snapshot for name in NAMES}
 
 
 def _questions(snapshot: CorpusSnapshot) -> list[object]:
     """Return everything that a judge would be told about every case."""
     book = CaseBook(snapshot)
-    graded = book.protocol is Protocol.GRADED
     return [
         book.judge_question(
-            Trial(kind=TrialKind.CASE, case_id=case.id, repetition=1, polarity=None, dimension=dimension)
+            Trial(kind=TrialKind.CASE, case_id=case.id, repetition=1, polarity=None, dimension=dimension, order=order)
         )
         for case in snapshot.corpus.cases
-        for dimension in (tuple(Dimension) if graded else (None,))
+        for dimension, order in aspects_of(book.protocol)
     ]
 
 

@@ -71,7 +71,17 @@ def evidence(**changes: Any) -> dict[str, Any]:
         {"id": "s1", "title": "T", "tags": ["verbose"], "evidence": ["One."], "explanation": "It says one."},
         {"id": "s2", "title": "T", "tags": ["reworded"], "evidence": ["One."], "explanation": "It says two."},
     ]
-    return {**frame("evidence"), "cases": cases, **changes}
+    controls = [
+        evidence_control("c-good", "positive", explanation="The record says: eight characters."),
+        evidence_control("c-bad", "negative", probe="reach", place="tail", explanation="There were two of them."),
+    ]
+    return {**frame("evidence"), "cases": cases, "controls": controls, **changes}
+
+
+def evidence_control(identity: str, polarity: str, **changes: Any) -> dict[str, Any]:
+    """Return a control of the evidence protocol; `changes` give at least its explanation."""
+    value = {"id": identity, "title": "T", "polarity": polarity, "probe": "known", "place": None}
+    return {**value, "evidence": ["Eight characters.", "There was one."], **changes}
 
 
 def graded(**changes: Any) -> dict[str, Any]:
@@ -80,7 +90,32 @@ def graded(**changes: Any) -> dict[str, Any]:
         {"id": "g1", "title": "T", "tags": ["faithful"], "cards": ["CARD"], "question": "How many?", "answer": "One."},
         {"id": "g2", "title": "T", "tags": ["rule-only"], "cards": ["CARD"], "question": "How many?", "answer": "Two."},
     ]
-    return {**frame("graded"), "cases": cases, **changes}
+    controls = [
+        graded_control(f"c-{dimension}-{polarity}", polarity, dimension)
+        for dimension in ("faithfulness", "groundedness")
+        for polarity in ("positive", "negative")
+    ]
+    return {**frame("graded"), "cases": cases, "controls": controls, **changes}
+
+
+def pairwise(**changes: Any) -> dict[str, Any]:
+    """Return a corpus of one pair."""
+    case = {
+        "id": "p1",
+        "title": "T",
+        "tags": ["plain"],
+        "question": "How many?",
+        "answer_a": "One.",
+        "answer_b": "Two.",
+    }
+    return {**frame("pairwise"), "cases": [case], **changes}
+
+
+def graded_control(identity: str, polarity: str, dimension: str, **changes: Any) -> dict[str, Any]:
+    """Return a control of the graded protocol whose deciding part stands in the tail."""
+    answer = "One a day it is." if polarity == "positive" else "Take two, it works for five days."
+    value = {"id": identity, "title": "T", "polarity": polarity, "probe": "reach", "place": "tail"}
+    return {**value, "dimension": dimension, "cards": ["CARD"], "answer": answer, **changes}
 
 
 def card(**changes: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from support.plans import make_plan
 
 from evalsite.ledger.ed25519 import Signer
 from evalsite.ledger.founding import found_ledger
+from evalsite.ledger.mldsa import SecondSigner
 from evalsite.ledger.totals import totals_of
 from evalsite.ledger.writer import LedgerWriter, Recovery, RunWriter, open_ledger
 from evalsite.schema.entries import RunOpened, TrialEnded, TrialStarted
@@ -37,6 +38,11 @@ _NO_USAGE = {
 def fixed_key(role: str) -> Signer:
     """Return the key of a role: its seed is the SHA-256 of the role's name, so it is no secret."""
     return Signer.from_seed(hashlib.sha256(f"evalsite worked example: {role}".encode()).digest())
+
+
+def fixed_second(name: str = "second") -> SecondSigner:
+    """Return a second key of a log: its seed is the SHA-256 of a name, so it is no secret."""
+    return SecondSigner.from_seed(hashlib.sha256(f"evalsite: {name}".encode()).digest())
 
 
 class FixedSalts:

@@ -9,6 +9,7 @@ import base64
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.ledgers import LEDGER, NOW, fixed_key  # noqa: E402 - run as a script, it must find its own folder
+from support.own_vectors_optional import cosignature, second, succession  # noqa: E402
 
 from evalsite.ledger.blob import blob_digest, pack_blob  # noqa: E402
 from evalsite.ledger.checkpoint import Checkpoint, sign_checkpoint  # noqa: E402
@@ -277,10 +279,11 @@ def keyring() -> list[Case]:
 def build() -> dict[str, str]:
     """Return the text of every file, by its name."""
     makers = {"tree": tree, "json": json_lines, "note": note, "proof": proof, "envelope": envelope, "blob": blob}
-    makers["keyring"] = keyring
+    makers |= {"keyring": keyring, "succession": succession, "cosignature": cosignature}
+    makers["second"] = partial(second, FOLDER / "second.json")
     made = {}
     for name, make in makers.items():
-        about = " ".join((make.__doc__ or "").split())
+        about = " ".join(((make.func if isinstance(make, partial) else make).__doc__ or "").split())
         value = {"format": "evalsite/vectors/v1", "about": about, "cases": make()}
         made[f"{name}.json"] = json.dumps(value, indent=1, ensure_ascii=True) + "\n"
     return made

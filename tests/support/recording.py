@@ -3,6 +3,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 from support.campaigns import ZERO
 
@@ -11,6 +12,7 @@ from evalsite.campaign.execute import Clock, Execution
 from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.endpoint.base import NO_USAGE, Reply
+from evalsite.endpoint.content import ask_bytes
 from evalsite.ledger.totals import totals_of
 from evalsite.schema.entries import EVENT, Event, TrialEnded
 from evalsite.schema.outcome import Role
@@ -61,6 +63,10 @@ class MemoryRecorder:
         return [event for event in self.events if isinstance(event, kind)]
 
 
+#: What a reply says that does not know its question: the endpoint fills in the request.
+NOTHING_SENT = b""
+
+
 class ScriptedEndpoint:
     """Replies with what ``answer(ask)`` returns: bytes, a `Reply`, or an exception that it raises."""
 
@@ -76,7 +82,8 @@ class ScriptedEndpoint:
         given = self.answer(ask)
         if isinstance(given, BaseException):
             raise given
-        return given if isinstance(given, Reply) else reply(given)
+        given = given if isinstance(given, Reply) else reply(given)
+        return given if given.request != NOTHING_SENT else replace(given, request=ask_bytes(ask))
 
     async def close(self):
         pass
@@ -85,7 +92,7 @@ class ScriptedEndpoint:
 def reply(raw, *, error_type=None):
     """Return a plain reply."""
     return Reply(
-        request=canonical_bytes({"instructions": "i", "prompt": "p"}),
+        request=NOTHING_SENT,
         raw=raw,
         reply_format="text",
         error_type=error_type,

@@ -11,6 +11,7 @@ from support.fake_ollama import FakeOllama
 
 from evalsite.corpus.load import load_corpus
 from evalsite.schema.corpus import BinaryCase
+from evalsite.schema.outcome import Polarity
 
 SUPPORT, CLAIMS, CARDS = "support-behaviors-v1", "evidence-claims-v1", "card-rules-v1"
 YES = '{"required_behavior_met":true,"forbidden_behavior_absent":true,"explanation":"Fine."}'
@@ -68,8 +69,11 @@ def build_showcase(folder: Path) -> Project:
         role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}, "sampling": sampling}
         path = project.campaign("lenient", candidate=role, judge=role, profile="lenient")
         project.ok("run", path, "--run-id", "lenient")
-    replies = iter(VERDICTS)
-    chosen = [case.id for case in load_corpus(project.root / "corpora" / CLAIMS).corpus.cases[: len(VERDICTS)]]
+    claims = load_corpus(project.root / "corpora" / CLAIMS).corpus
+    right = [int(control.polarity is Polarity.POSITIVE) for control in claims.controls]  # they are shown first
+    known = [f'{{"score":{score},"reason":"As known.","evidence":[0]}}' for score in right]
+    replies = iter([*known, *VERDICTS])
+    chosen = [case.id for case in claims.cases[: len(VERDICTS)]]
     with FakeOllama(answer=lambda _: next(replies)) as server:
         role = {"endpoint": {"kind": "ollama", "host": server.url, "model_name": "stub:latest"}, "sampling": sampling}
         path = project.campaign("claims", corpus=CLAIMS, judge=role, cases=chosen, profile="claims")

@@ -17,7 +17,7 @@ from evalsite.site.model import Page, Site, SiteInput
 from evalsite.site.pages import plan_site
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SHIPPED = ("support-behaviors-v1", "evidence-claims-v1", "card-rules-v1")
+SHIPPED = ("support-behaviors-v1", "evidence-claims-v1", "card-rules-v1", "answer-pairs-v1")
 
 
 def shipped(name: str) -> CorpusSnapshot:

@@ -21,7 +21,7 @@ from evalsite.judging.gates import Observed, decide
 from evalsite.judging.reading import Unread, read_answer, read_verdict
 from evalsite.judging.results import binary_result, control_result, scored_result
 from evalsite.schema.checks import Area, Check, Level
-from evalsite.schema.corpus import BinaryCase, CorpusSnapshot, EvidenceCase
+from evalsite.schema.corpus import BinaryCase, CorpusSnapshot, EvidenceCase, PairwiseCase
 from evalsite.schema.entries import Call, RunInterrupted, RunResumed, Totals, Usage
 from evalsite.schema.outcome import Polarity, Result, Role, Stage, Trial, TrialKind
 from evalsite.schema.plan import Plan
@@ -311,6 +311,8 @@ def _scored(build: _Builder, trial: Trial) -> TrialRecord:
     said = build.scene.judge(trial)
     if said is None and isinstance(case, EvidenceCase):
         said = json.dumps({"score": 1, "reason": "Within the evidence.", "evidence": [0] if case.evidence else []})
+    elif said is None and isinstance(case, PairwiseCase):
+        said = json.dumps({"winner": "first", "reason": "It stands first."})
     elif said is None:
         said = json.dumps({"score": 75, "reason": "No contradiction found."})
     call, seq, raw = build.call(trial, Role.JUDGE, Stage.JUDGE, said, build.book.judge_question(trial).prompt)

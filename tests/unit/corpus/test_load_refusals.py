@@ -117,7 +117,7 @@ def test_a_missing_field_points_to_its_parent(tmp_path):
 def test_unknown_protocol(tmp_path, protocol):
     folder = corpora.write(tmp_path, {**corpora.binary(), "protocol": protocol})
     error = refusal(folder)
-    assert error.message.startswith("expected one of binary, evidence, graded, got")
+    assert error.message.startswith("expected one of binary, evidence, graded, pairwise, got")
     assert error.at == f"{line_of(folder, 'corpus.yaml', key('protocol'))} protocol"
 
 

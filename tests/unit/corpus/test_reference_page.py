@@ -24,9 +24,13 @@ def test_every_yaml_example_names_its_file(page):
 
 
 def test_the_codes_of_the_page_are_the_codes_of_the_software(repository, page):
-    sources = sorted((repository / "evalsite" / "corpus").glob("lint*.py"))
+    sources = [
+        *sorted((repository / "evalsite" / "corpus").glob("lint*.py")),
+        repository / "evalsite" / "judging" / "graders.py",
+    ]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     called = set(re.findall(r'\b(?:error|warning)\(\s*"([a-z-]+)"', text))
+    called |= set(re.findall(r'\bcode="([a-z-]+)"', text))
     chosen = set(re.findall(r'"((?:translation|not)-[a-z]+)"', text))
     table = page.partition("## What `corpus check` finds")[2].partition("\n## ")[0]
     documented = {

@@ -6,8 +6,18 @@ import pytest
 from support import corpora, plans, yaml_text
 
 from evalsite.corpus.schemas import schemas
+from evalsite.judging.designlock import DEFAULT_LOCK
 
-KINDS = ["corpus-binary", "corpus-evidence", "corpus-graded", "card", "labels", "campaign"]
+KINDS = [
+    "corpus-binary",
+    "corpus-evidence",
+    "corpus-graded",
+    "corpus-pairwise",
+    "card",
+    "labels",
+    "campaign",
+    "design-lock",
+]
 
 
 def accepts(kind, value):
@@ -33,16 +43,18 @@ def test_ids_never_resolve(kind):
         ("corpus-binary", corpora.binary()),
         ("corpus-evidence", corpora.evidence()),
         ("corpus-graded", corpora.graded()),
+        ("corpus-pairwise", corpora.pairwise()),
         ("card", corpora.card()),
         ("labels", corpora.labels(corpora.label("A", 1))),
         ("campaign", plans.campaign_value()),
+        ("design-lock", DEFAULT_LOCK.plain()),
     ],
 )
 def test_valid_files_are_accepted_and_unknown_fields_are_not(kind, value):
     assert accepts(kind, value)
     assert not accepts(kind, {**value, "extra": 1})
     for field in value:
-        if field not in {"candidate"} | ({"protocol"} if kind.startswith("corpus") else set()):
+        if field not in {"candidate", "controls"} | ({"protocol"} if kind.startswith("corpus") else set()):
             assert not accepts(kind, {key: item for key, item in value.items() if key != field}), field
 
 

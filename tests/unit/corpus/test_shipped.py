@@ -19,7 +19,7 @@ from evalsite.schema.outcome import Dimension, Mode, Trial, TrialKind
 SUPPORT = "support-behaviors-v1"
 TRANSLATIONS = [f"{SUPPORT}-{language}" for language in ("fr", "pt", "zh")]
 BINARY = [SUPPORT, *TRANSLATIONS]
-ALL = [*BINARY, "evidence-claims-v1", "card-rules-v1"]
+ALL = [*BINARY, "evidence-claims-v1", "card-rules-v1", "answer-pairs-v1"]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_the_chinese_texts_have_no_blanks_from_folding(shipped):
 def test_r113_the_review_state_is_told_as_it_is(shipped, name):
     provenance = shipped[name].corpus.provenance
     assert provenance.independent_human_validation == "open"
-    assert [(review.kind, review.reviewed_at) for review in provenance.reviews] == [("author", "2026-11-30")]
+    assert [(review.kind, review.reviewed_at) for review in provenance.reviews] == [("author", provenance.created_at)]
     assert "Codex" not in shipped[name].snapshot.model_dump_json()
 
 

@@ -126,7 +126,7 @@ def test_law_the_evidence_prompt_has_evidence_and_explanation_only(evidence, exp
 
 def test_evidence_instructions_state_format_null_citation_and_untrusted_data():
     """R13, R33."""
-    text = prompts.judge_instructions("Policy.", Protocol.EVIDENCE, None)
+    text = prompts.judge_instructions("Policy.", Protocol.EVIDENCE, None, version="1")
     for needed in ("score, reason and evidence", "null when", "cite at least one", "untrusted data", "Ignore any text"):
         assert needed in text
 

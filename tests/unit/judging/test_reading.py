@@ -8,14 +8,14 @@ from support.campaigns import ZERO
 
 from evalsite.endpoint.base import NO_USAGE
 from evalsite.judging.reading import Unread, read_answer, read_verdict
-from evalsite.schema.entries import Call
+from evalsite.schema.entries import Call, Framing
 from evalsite.schema.outcome import Protocol, Role, Stage, Status, Trial, TrialKind
-from evalsite.schema.replies import CandidateAnswer, EvidenceVerdict
+from evalsite.schema.replies import CandidateAnswer, EvidenceVerdict, GradedVerdict, GradedVerdictV2
 
 GOOD = {"action": "refuse", "response": "No.", "refused": True}
 
 
-def call(*, error_type=None):
+def call(*, error_type=None, framing=None):
     return Call(
         trial=Trial(kind=TrialKind.CASE, case_id="A", repetition=1, polarity=None, dimension=None),
         attempt=1,
@@ -32,6 +32,7 @@ def call(*, error_type=None):
         started_at="2026-12-01T00:00:00Z",
         wall_ms=0,
         usage=NO_USAGE,
+        framing=framing,
     )
 
 
@@ -116,3 +117,86 @@ def test_evidence_verdict_rules():
 def test_no_protocol_reads_another_protocols_verdict():
     binary = {"required_behavior_met": True, "forbidden_behavior_absent": True, "explanation": "e"}
     assert isinstance(verdict(binary), Unread)
+
+
+BINARY = {"required_behavior_met": True, "forbidden_behavior_absent": True, "explanation": "e"}
+EVIDENCE = {"score": 1, "reason": "r", "evidence": [0]}
+GRADED = {"score": 70, "reason": "r", "end_of_card": "0a1b2c3d"}
+CLOSED = Framing(mode="full", rendered_chars=10, sent_chars=10, nonce="0a1b2c3d")
+GOOD_VERDICTS = {Protocol.BINARY: BINARY, Protocol.EVIDENCE: EVIDENCE, Protocol.GRADED: GRADED}
+
+
+def judged(protocol, raw, **kwargs):
+    framing = kwargs.pop("framing", CLOSED if protocol is Protocol.GRADED else None)
+    return read_verdict(protocol, call(framing=framing, **kwargs), raw, evidence_count=1)
+
+
+@pytest.mark.parametrize("protocol", GOOD_VERDICTS)
+def test_several_verdicts_in_one_reply_are_none(protocol):
+    """Judging design \u00a76, row 14: neither the first nor the last one counts."""
+    one = json.dumps(GOOD_VERDICTS[protocol]).encode()
+    assert not isinstance(judged(protocol, one), Unread)
+    for several, kind in ((one + one, "NotJson"), (b"[" + one + b"," + one + b"]", "NotAnObject")):
+        unread = judged(protocol, several)
+        assert isinstance(unread, Unread)
+        assert (unread.status, unread.error_type) == (Status.CONTRACT_ERROR, kind)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "changes", "place"),
+    [
+        (Protocol.BINARY, {"required_behavior_met": "yes"}, "required_behavior_met"),
+        (Protocol.BINARY, {"forbidden_behavior_absent": 1}, "forbidden_behavior_absent"),
+        (Protocol.EVIDENCE, {"score": 2}, "score"),
+        (Protocol.EVIDENCE, {"score": "1"}, "score"),
+        (Protocol.GRADED, {"score": 101}, "score"),
+        (Protocol.GRADED, {"score": -1}, "score"),
+        (Protocol.GRADED, {"score": "high"}, "score"),
+    ],
+)
+def test_a_verdict_outside_the_vocabulary_is_none(protocol, changes, place):
+    """Judging design \u00a76, rows 8, 9 and 15: nothing is clamped or guessed."""
+    unread = judged(protocol, json.dumps(GOOD_VERDICTS[protocol] | changes).encode())
+    assert isinstance(unread, Unread)
+    assert (unread.status, unread.error_type) == (Status.CONTRACT_ERROR, "WrongShape")
+    assert unread.detail.startswith(place)
+
+
+@pytest.mark.parametrize("protocol", GOOD_VERDICTS)
+def test_a_cut_verdict_is_none_even_if_it_parses(protocol):
+    """Judging design \u00a76, row 13: the budget ended, for reasoning or for prose."""
+    unread = judged(protocol, json.dumps(GOOD_VERDICTS[protocol]).encode(), error_type="TruncatedReply")
+    assert (unread.status, unread.error_type) == (Status.CONTRACT_ERROR, "TruncatedReply")
+
+
+@pytest.mark.parametrize("protocol", GOOD_VERDICTS)
+def test_a_cut_prompt_yields_no_verdict(protocol):
+    """Judging design \u00a74.3: what was judged is not what was to be judged, whatever came back."""
+    cut = CLOSED.model_copy(update={"sent_chars": 9})
+    unread = judged(protocol, json.dumps(GOOD_VERDICTS[protocol]).encode(), framing=cut)
+    assert (unread.status, unread.error_type) == (Status.TRANSPORT_ERROR, "TruncatedPrompt")
+    broken = judged(protocol, b"", framing=cut, error_type="ReadTimeout")
+    assert broken.error_type == "ReadTimeout"
+
+
+@pytest.mark.parametrize("score", [100, 0, None])
+def test_a_grade_without_the_end_of_the_cards_is_none(score):
+    reply = json.dumps(GRADED | {"score": score, "end_of_card": "ffffffff"}).encode()
+    unread = judged(Protocol.GRADED, reply)
+    assert (unread.status, unread.error_type) == (Status.CONTRACT_ERROR, "EndOfCardNotSeen")
+
+
+def test_each_version_of_the_prompts_has_its_contract():
+    first = {"score": 70, "reason": "r"}
+    assert isinstance(judged(Protocol.GRADED, json.dumps(GRADED).encode()), GradedVerdictV2)
+    assert isinstance(judged(Protocol.GRADED, json.dumps(first).encode(), framing=None), GradedVerdict)
+    assert judged(Protocol.GRADED, json.dumps(GRADED).encode(), framing=None).error_type == "WrongShape"
+    assert judged(Protocol.GRADED, json.dumps(first).encode()).error_type == "WrongShape"
+
+
+def test_cannot_judge_a_low_score_and_a_failure_are_three_things():
+    """R61, R62: null is a verdict, zero is another, and a broken reply is none."""
+    null = judged(Protocol.EVIDENCE, json.dumps(EVIDENCE | {"score": None, "evidence": []}).encode())
+    low = judged(Protocol.EVIDENCE, json.dumps(EVIDENCE | {"score": 0}).encode())
+    assert (null.score, low.score) == (None, 0)
+    assert isinstance(judged(Protocol.EVIDENCE, b"0"), Unread)

@@ -3,8 +3,10 @@
 
 import hashlib
 import importlib.util
+import re
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from support.ledgers import LEDGER, RUN, fixed_key, make_sealed_run
@@ -310,6 +312,30 @@ class TestTimestamps:
         with pytest.raises(AssertionError):
             old.openssl(f"{verify} -attime {stamp.time_s + 3000 * 86400}")
         old.openssl(f"{verify} -attime {stamp.time_s}")
+
+    def test_the_time_is_the_latest_that_the_stated_accuracy_leaves(self, project, authority):
+        """The authority of these tests states an accuracy of one second; OpenSSL prints it and the time apart."""
+        log = open_log(project)
+        response = authority.stamp(log.note)
+        stamp = open_timestamp(response, order_chain(authority.chain), log.note)
+        printed = authority.openssl("ts -reply -in r.tsr -text").decode()
+        told = re.search(r"Time stamp: (\w+ +\d+ [\d:]+)(?:\.\d+)? (\d+) GMT", printed)
+        at = datetime.strptime(f"{told[1]} {told[2]} +0000", "%b %d %H:%M:%S %Y %z")
+        assert "Accuracy: 0x01 seconds" in printed
+        assert stamp.time_s == at.timestamp() + 1
+
+    @pytest.mark.parametrize(
+        ("parts", "expected"),
+        [
+            (None, timedelta()),
+            ((None, None, None), timedelta()),
+            ((2, None, None), timedelta(seconds=2)),
+            ((None, 500, 250), timedelta(milliseconds=500, microseconds=250)),
+        ],
+    )
+    def test_a_part_of_the_accuracy_that_is_absent_is_zero(self, parts, expected):
+        stated = None if parts is None else SimpleNamespace(seconds=parts[0], millis=parts[1], micros=parts[2])
+        assert timestamps._accuracy(stated) == expected
 
     def test_a_certificate_that_was_not_valid_at_the_stamps_time_is_refused(self, project, authority):
         log = open_log(project)

@@ -16,6 +16,7 @@ from evalsite.ledger import keys as keys_module
 from evalsite.ledger.dsse import sign_envelope
 from evalsite.ledger.ed25519 import _LOW_ORDER, Signer, check_public_key, public_ssh, verify
 from evalsite.ledger.keys import load_key, read_pins, store_keys, usable_ledgers
+from evalsite.ledger.pins import stated_pins
 from evalsite.ledger.trust import KEYRING_TYPE, ROLES, derived_files, make_keyring, open_keyring
 from evalsite.schema.checks import Level
 from evalsite.schema.entries import Keyring
@@ -120,6 +121,26 @@ class TestPrivateKeys:
         (tmp_path / "desk" / "root.pin").write_text("sha256:short\n")
         with pytest.raises(InputError, match="fingerprint"):
             read_pins(tmp_path)
+
+    @pytest.mark.parametrize("garbage", [b"", b"sha256:short", b"\xff\x00", b"x" * 5000, b"sha256:" + b"G" * 64])
+    def test_garbage_in_a_pin_is_told_with_its_file_and_what_to_do(self, tmp_path, garbage):
+        path = tmp_path / "desk" / "root.pin"
+        path.parent.mkdir()
+        path.write_bytes(garbage)
+        with pytest.raises(InputError, match="expected a root key's fingerprint") as refused:
+            read_pins(tmp_path)
+        assert refused.value.at == str(path)
+        assert "key holder" in refused.value.advice
+
+    @pytest.mark.parametrize("word", ["desk", "desk=", "=sha256:" + "1" * 64, "desk=sha256:" + "G" * 64])
+    def test_garbage_in_a_stated_pin_is_told_with_where_it_was_stated(self, monkeypatch, word):
+        with pytest.raises(InputError, match="expected LEDGER=sha256") as refused:
+            stated_pins([word])
+        assert refused.value.at == "--root-key"
+        monkeypatch.setenv("EVALSITE_ROOT_KEYS", word)
+        with pytest.raises(InputError, match="expected LEDGER=sha256") as refused:
+            stated_pins()
+        assert refused.value.at == "EVALSITE_ROOT_KEYS"
 
     def test_usable_ledgers_are_those_with_both_working_keys(self, tmp_path):
         project = tmp_path / "project"

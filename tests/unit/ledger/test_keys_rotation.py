@@ -35,7 +35,7 @@ from evalsite.ledger.layout import log_origin
 from evalsite.ledger.note import parse_note
 from evalsite.ledger.rotation import Place, add_key, finish_change, revoke, rotate
 from evalsite.ledger.sshsig import sign_detached
-from evalsite.ledger.trust import KEYRING_TYPE, SSH_NAMESPACE, open_keyring
+from evalsite.ledger.trust import KEYRING_TYPE, SECOND, SSH_NAMESPACE, open_keyring
 from evalsite.ledger.verify import verify_project
 from evalsite.ledger.writer import verified_ledger
 from evalsite.schema.checks import Area, Level
@@ -179,6 +179,17 @@ class TestRefusals:
             add_key(desk, "log", "w", fixed_key("u").public_key, now=LATER)
         assert holds_keys(desk) == ["desk/runner", "desk/log", "desk/witness/w"]
 
+    def test_revoking_the_key_of_a_run_that_waits_for_its_seal(self, desk):
+        with reopen(desk.project) as writer:
+            run, plan = begin_run(writer)
+            run_trials(run, plan)
+            close_run(run, plan)
+        add_key(desk, "witness", "w", fixed_key("w").public_key, now=LATER)
+        with pytest.raises(RefusedError, match="to be sealed"):
+            revoke(desk, fixed_key("log").key_id, reason="lost", now=LATER)
+        assert revoke(desk, fixed_key("w").key_id, reason="lost", now=LATER).version == 3  # it seals nothing
+        assert revoke(desk, fixed_key("log").key_id, reason="lost", now=LATER, leave_unfinished=True).version == 4
+
 
 def holds_keys(place):
     return [item.name for item in verified_ledger(place.project, LEDGER).keys.keyring.keys]
@@ -280,7 +291,9 @@ class _CutError(Exception):
 class TestInterruption:
     """Every write of a change is a place where the power can go; afterwards the change is finished, once."""
 
-    @pytest.mark.parametrize(("kind", "first"), [("log", 0), ("runner", 1), ("root", 0), ("revoke", 1)])
+    @pytest.mark.parametrize(
+        ("kind", "first"), [("log", 0), ("runner", 1), ("root", 0), ("revoke", 1), ("add", 0), (SECOND, 1)]
+    )
     def test_a_change_cut_short_anywhere_can_be_finished(self, desk, kind, first, monkeypatch, tmp_path):
         make_sealed_run(desk.project, "before")
         finished = 0
@@ -304,9 +317,11 @@ class TestInterruption:
                     rotate(place, "log", now=LATER)
                 assert finish_change(place, now=LATER).version == 2
                 finished += 1
+            assert (place.box / "approver-qa.pem").exists() is ("desk/approver/qa" in holds_keys(place))
             make_sealed_run(place.project, "after")
             assert holds(place)
             assert finish_change(place, now=LATER) is None
+            assert not list(place.box.glob("next-*"))
             shutil.rmtree(copy)
         assert finished > 2
 
@@ -314,6 +329,8 @@ class TestInterruption:
 def change(place, kind):
     if kind == "revoke":
         revoke(place, fixed_key("log").key_id, reason="lost", now=LATER)
+    elif kind == "add":
+        add_key(place, "approver", "qa", None, now=LATER)
     else:
         rotate(place, kind, now=LATER)
 

@@ -9,8 +9,11 @@ from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.errors import IntegrityError
 from evalsite.ledger.order import RunOrder, blobs_of
+from evalsite.ledger.planned import PlannedTrials, planned_control_trials
 from evalsite.ledger.totals import totals_of
 from evalsite.schema.entries import EVENT
+from evalsite.schema.outcome import Dimension, Mode, Polarity, Probe
+from evalsite.schema.plan import PlannedControl
 
 PLAN = make_plan(repetitions=1)
 A, B = PLAN.case_trials()
@@ -201,6 +204,34 @@ def test_controls_count_apart():
     totals = totals_of(plan, tape.events)
     assert (totals.controls_planned, totals.controls_ended, totals.ended) == (4, 4, 0)
     assert totals.controls_by_status == {"Passed": 4}
+
+
+def test_controls_of_a_plan_without_a_candidate_are_planned_by_their_own_keys():
+    """Evidence and graded protocols: a control is none of a case, and each is shown once."""
+    base = make_plan(repetitions=1, mode="live", protocol="graded")
+    keys = [(name, polarity, dimension) for name in ("c1", "c2") for polarity in Polarity for dimension in Dimension]
+    controls = tuple(
+        PlannedControl(
+            control_id=name,
+            fingerprint=ZERO,
+            polarity=polarity,
+            dimension=dimension,
+            probe=Probe.KNOWN,
+            place=None,
+            lowest=0,
+            highest=33,
+        )
+        for name, polarity, dimension in keys
+    )
+    plan = base.model_copy(update={"controls": controls})
+    trials = (*plan.control_trials(), *plan.case_trials())
+    numbers = PlannedTrials(plan)
+    assert {numbers.number(trial) for trial in trials} == set(range(numbers.count)) == set(range(len(trials)))
+    assert planned_control_trials(plan) == len(keys)
+    for changes in ({"case_id": "c3"}, {"dimension": None}, {"polarity": None}, {"repetition": 1}):
+        assert numbers.number(controls[0].trial.model_copy(update=changes)) is None
+    fixture = plan.model_copy(update={"mode": Mode.FIXTURE})
+    assert (planned_control_trials(fixture), PlannedTrials(fixture).number(controls[0].trial)) == (0, None)
 
 
 def test_blobs_are_named_by_the_plan_and_by_calls():

@@ -1,33 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """A long run: fast and full, alone and with processes, read again from disk when it is asked for."""
 
-import importlib.util
 import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.longruns import RUN, make_run
 
 from evalsite.errors import IntegrityError
 from evalsite.ledger import light, runcheck
 from evalsite.ledger.authentic import StoredEvents
 from evalsite.ledger.order import RunOrder, blobs_of
+from evalsite.ledger.runcheck import How
 from evalsite.ledger.verify import verify_project, verify_run
 from evalsite.schema.checks import Area
 from evalsite.schema.entries import EVENT, RunClosed
 
 RECORDS = 4_400
-_SOURCE = Path(__file__).parents[3] / "benchmarks" / "synthetic.py"
-_SPEC = importlib.util.spec_from_file_location("synthetic", _SOURCE)
-synthetic = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(synthetic)
-RUN = synthetic.RUN
 WAYS = [(False, 1), (False, 2), (True, 1), (True, 2)]
 
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory):
     folder = tmp_path_factory.mktemp("long")
-    synthetic.make_run(folder / "project", folder / "keys", RECORDS)
+    make_run(folder / "project", folder / "keys", RECORDS)
     return folder / "project"
 
 
@@ -49,7 +47,7 @@ def change(project, number, old, new):
 
 
 def told(project, *, fast, workers):
-    report = verify_run(project, RUN, pins={}, fast=fast, workers=workers)
+    report = verify_run(project, RUN, pins={}, how=How(fast=fast, workers=workers))
     return [(finding.code, finding.at) for check in report.checks for finding in check.findings]
 
 
@@ -59,7 +57,7 @@ def test_the_run_is_long_enough_for_processes():
 
 @pytest.mark.parametrize(("fast", "workers"), WAYS)
 def test_a_valid_run_holds_each_way_and_only_a_full_check_makes_it_authentic(pristine, fast, workers):
-    report = verify_run(pristine, RUN, pins={}, fast=fast, workers=workers)
+    report = verify_run(pristine, RUN, pins={}, how=How(fast=fast, workers=workers))
     assert [finding for check in report.checks for finding in check.findings] == []
     assert report.holds(Area.INTEGRITY)
     assert (report.run is None) == fast
@@ -92,7 +90,7 @@ def test_processes_leave_odd_segments_to_the_one_that_asked(project):
 
 class TestFast:
     def test_it_reads_neither_order_nor_what_events_name(self, pristine):
-        report = verify_project(pristine, pins={}, fast=True)
+        report = verify_project(pristine, pins={}, how=How(fast=True))
         assert report.authentic() == {}
         names = {check.step: check.name for run in report.runs for check in run.checks}
         assert "not read" in names[11]
@@ -150,33 +148,76 @@ class TestStoredEvents:
             run.line(2048)
 
 
+def carried(events):
+    """Return what arrives when another process hands ``events`` on."""
+    packer = light.Packer()
+    for event in events:
+        packer.take(event)
+    return list(light.load_events(packer.done()))
+
+
+def one_by_one(items):
+    return [event for item in items for event in (item.events() if isinstance(item, light.LightAttempt) else [item])]
+
+
+def taken(order, items):
+    """Take items as a verification does: whole attempts at once where they are in order."""
+    for item in items:
+        if not isinstance(item, light.LightAttempt):
+            order.take(item)
+        elif not order.take_attempt(item):
+            for event in item.events():
+                order.take(event)
+
+
+@pytest.fixture(scope="module")
+def events(pristine):
+    lines = [line for number in range(5) for line in segment(pristine, number).read_bytes().splitlines()]
+    return [EVENT.validate_json(line) for line in lines]
+
+
 class TestLightEvents:
-    def test_they_lead_to_the_same_order_totals_and_blobs(self, pristine):
-        events = [
-            EVENT.validate_json(line)
-            for number in range(5)
-            for line in segment(pristine, number).read_bytes().splitlines()
-        ]
-        carried = list(light.load_events(light.dump_events(light.pack_event(event) for event in events)))
-        assert sum(isinstance(event, light.LightEvent) for event in carried) == RECORDS - 2
-        whole, lean = RunOrder(), RunOrder()
-        for event, other in zip(events, carried, strict=True):
-            whole.take(event)
-            lean.take(other)
+    def test_they_are_the_events_that_were_packed(self, events):
+        lean = one_by_one(carried(events))
+        assert sum(isinstance(event, light.LightEvent) for event in lean) == RECORDS - 2
+        for event, other in zip(events, lean, strict=True):
             assert blobs_of(event) == blobs_of(other)
             assert (event.seq, event.run, event.type) == (other.seq, other.run, other.type)
+
+    def test_attempts_in_order_are_taken_at_once_and_lead_to_the_same_totals(self, events):
+        items = carried(events)
+        assert len(items) < RECORDS / 2
+        whole, lean = RunOrder(), RunOrder()
+        for event in events:
+            whole.take(event)
+        taken(lean, items)
         assert lean.closed == whole.closed == events[-1]
         assert lean.closed.complete
+        assert lean.count == whole.count == RECORDS
 
-    def test_they_are_refused_where_whole_ones_are(self, pristine):
-        lines = segment(pristine, 0).read_bytes().splitlines()[:2]
-        events = [EVENT.validate_json(line) for line in lines]
-        messages = set()
-        for taken in (events, list(light.load_events(light.dump_events(map(light.pack_event, events))))):
-            order = RunOrder()
-            for event in taken:
-                order.take(event)
-            with pytest.raises(IntegrityError) as refused:
-                order.take(taken[1])
-            messages.add(refused.value.message)
-        assert messages == {"expected C00000 #1 to start once"}
+    @given(st.data())
+    def test_events_out_of_order_are_refused_where_whole_ones_are(self, events, data):
+        """Whatever order events are in, together or one by one: the same count is taken, the same one refused."""
+        few = events[:24]
+        moves = data.draw(st.lists(st.integers(1, len(few) - 1), min_size=1, max_size=30))
+        shuffled = [few[0], *(few[at] for at in moves)]
+        outcomes = set()
+        for items in (shuffled, carried(shuffled), one_by_one(carried(shuffled))):
+            order, message = RunOrder(), None
+            try:
+                taken(order, items)
+            except IntegrityError as exc:
+                message = exc.message
+            outcomes.add((order.count, message, order.tally.attempts, tuple(sorted(order.tally.calls.items()))))
+        assert len(outcomes) == 1
+
+    @pytest.mark.parametrize("change", [{"attempt": 2}, {"judge_call": 1}, {"candidate_call": None}, {"calls": ()}])
+    def test_an_attempt_that_is_not_in_order_is_left(self, events, change):
+        items = carried(events)
+        order = RunOrder()
+        taken(order, items[:1])
+        attempt = next(item for item in items if isinstance(item, light.LightAttempt) and item.calls)
+        assert not order.take_attempt(attempt._replace(**change))
+        assert order.count == 1
+        assert order.take_attempt(attempt)
+        assert not order.take_attempt(attempt)

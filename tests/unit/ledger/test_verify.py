@@ -135,7 +135,7 @@ class TestNothing:
     def test_without_any_ledger_no_run_is_trusted(self, project):
         shutil.rmtree(project / "runs" / "log")
         shutil.rmtree(project / "runs" / "trust")
-        assert codes(refused(project)) == {"run.ledger"}
+        assert codes(refused(project)) == {"project.folder"}
 
 
 class TestFiles:

@@ -13,7 +13,6 @@ from evalsite.errors import InputError, IntegrityError, UndecidedError
 from evalsite.ledger import witness as module
 from evalsite.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from evalsite.ledger.cosignature import (
-    find_cosignatures,
     open_cosignature,
     parse_signature_lines,
     parse_witness_key,
@@ -248,14 +247,6 @@ class TestCosignatures:
         forged = NoteSignature("w1", key.key_hash, bytes(8) + note.signatures[0].signature)
         with pytest.raises(IntegrityError):
             open_cosignature(note.text, forged, key)
-
-    def test_a_wrong_line_under_a_known_key_is_an_error_and_unknown_lines_are_not(self):
-        note = note_of(3)
-        text = parse_note(note).text
-        lines = parse_signature_lines(line_of("f1", note) + line_of("w1", note) + line_of("w1", note, time_s=5))
-        assert list(find_cosignatures(text, lines, [witness_key("w1"), witness_key("w2")])) == [witness_key("w1")]
-        with pytest.raises(IntegrityError):
-            find_cosignatures(parse_note(note_of(4)).text, lines, [witness_key("w1")])
 
     def test_verifier_keys_have_one_spelling(self):
         text = witness_key("qa.example/w1").to_text()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from support.labels import commitment, lock, sealed
 from support.plans import DIGEST, make_plan
 
 from evalsite.canonical.jcs import canonical_bytes
@@ -71,6 +72,26 @@ LOG_ENTRIES: dict[str, dict[str, Any]] = {
     "keys.revoked": {"key_id": DIGEST, "reason": "lost"},
     "run.opened": {"run": "r", "opened_leaf": DIGEST, "plan_digest": DIGEST},
     "run.closed": {"run": "r", "size": 7, "root": DIGEST, "statement": DIGEST},
+    "constants.frozen": {"corpus": "c", "lock": lock().plain()},
+    "cards.frozen": {"corpus": "c", "fingerprint": DIGEST, "run": None},
+    "labels.committed": {"commitment": commitment(sealed()).plain()},
+    "annotators.aligned": {"commitments": ["a", "b"], "compared": 3, "alpha": [-1, 2]},
+    "labels.revealed": {"commitment": "a", "file": DIGEST},
+    "calibration.recorded": {
+        "run": "r",
+        "commitment": "a",
+        "lock": DIGEST,
+        "attempt": 1,
+        "seal": {
+            "criterion": "evidence",
+            "labeled": 2,
+            "judged": 1,
+            "agreed": 1,
+            "false_pass": 0,
+            "false_fail": 0,
+            "outcome": "INSUFFICIENT",
+        },
+    },
 }
 
 

@@ -20,11 +20,13 @@ from evalsite.storage import (
     create,
     create_same,
     ensure_folder,
+    is_folder,
     list_tree,
     lock,
     move,
     read_regular,
     remove,
+    remove_tree,
     replace,
     sweep,
 )
@@ -113,6 +115,17 @@ class TestWriteVerbs:
         assert (tmp_path / "c" / "d").is_dir()
         assert not (tmp_path / "a" / "b").exists()
 
+    def test_remove_tree_takes_a_folder_and_follows_no_link(self, tmp_path):
+        (tmp_path / "folder" / "below").mkdir(parents=True)
+        (tmp_path / "folder" / "below" / "file").write_bytes(b"x")
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / "kept").write_bytes(b"x")
+        (tmp_path / "folder" / "link").symlink_to(tmp_path / "elsewhere")
+        remove_tree(tmp_path / "folder")
+        assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "kept"]
+        with pytest.raises(UndecidedError, match="could not write"):
+            remove_tree(tmp_path / "folder")
+
 
 class TestReading:
     def test_returns_the_bytes_up_to_the_cap(self, tmp_path):
@@ -143,6 +156,20 @@ class TestReading:
         monkeypatch.setattr(os, "open", refuse)
         with pytest.raises(UndecidedError, match="Permission denied"):
             read_regular(tmp_path / "file", 10)
+
+    def test_a_folder_is_one_that_is_no_link(self, tmp_path, monkeypatch):
+        (tmp_path / "file").write_bytes(b"x")
+        (tmp_path / "link").symlink_to(tmp_path)
+        names = ("missing", "file", "file/below", "link")
+        assert [is_folder(tmp_path / name) for name in names] == [False] * 4
+        assert is_folder(tmp_path)
+
+        def refuse(path):
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(os, "lstat", refuse)
+        with pytest.raises(UndecidedError, match="Permission denied"):
+            is_folder(tmp_path)
 
 
 class TestListing:

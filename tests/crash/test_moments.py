@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A crash at any moment: what was signed stays, what was in flight is told, the run can be finished."""
+"""A crash at any moment, call by call: what was signed stays, what was in flight is told, the run can be finished."""
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-import support.ledgers
+from support.crashes import EVENTS, assert_whole, blamed, finish_or_begin
 from support.ledgers import (
     LATER,
     NOW,
@@ -15,7 +14,7 @@ from support.ledgers import (
     close_run,
     end_trial,
     finish_run,
-    make_ledger,
+    make_sealed_run,
     record_call,
     reopen,
     run_trials,
@@ -28,19 +27,6 @@ from evalsite.schema.checks import Area
 from evalsite.schema.entries import RunResumed
 
 CALLS = ("write", "fsync", "fdatasync", "link", "unlink", "rename", "mkdir", "open", "ftruncate")
-EVENTS = Path("runs") / RUN / "events" / "000.jsonl"
-
-
-def random_salts():
-    """A run that is gone on with after a crash never repeats a salt."""
-    return lambda: os.urandom(32)
-
-
-def holds(project, *, but=()):
-    report = verify_project(project, pins={})
-    wrong = [(finding.code, finding.at, finding.message) for finding in report.findings()]
-    assert [item for item in wrong if item[0] not in but] == []
-    return report
 
 
 def in_a_child_that_dies(work, moment):
@@ -72,39 +58,6 @@ def in_a_child_that_dies(work, moment):
     os._exit(0)
 
 
-def whole_run(project):
-    with reopen(project) as ledger:
-        run, plan = begin_run(ledger)
-        run_trials(run, plan)
-        close_run(run, plan)
-        run.seal(now=LATER)
-
-
-@pytest.fixture(autouse=True)
-def new_salts(monkeypatch):
-    monkeypatch.setattr(support.ledgers, "FixedSalts", random_salts)
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch):
-    """A process that dies leaves the kernel's view of the files, synced or not; waiting would show nothing."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(os, "fdatasync", lambda _: None)
-
-
-@pytest.fixture(scope="module")
-def founded(tmp_path_factory):
-    project = tmp_path_factory.mktemp("crashes") / "project"
-    make_ledger(project)
-    return project
-
-
-@pytest.fixture
-def project(founded, tmp_path):
-    shutil.copytree(founded.parent, tmp_path / "copy", symlinks=True)
-    return tmp_path / "copy" / "project"
-
-
 def test_killed_before_any_call_of_the_system_the_run_can_be_finished(founded, tmp_path):
     """Every call that touches the disk, from the lock to the last proof, is a moment to die at."""
     moment, done = 0, False
@@ -113,25 +66,12 @@ def test_killed_before_any_call_of_the_system_the_run_can_be_finished(founded, t
         copy = tmp_path / "copy"
         shutil.copytree(founded.parent, copy)
         project = copy / "project"
-        done = in_a_child_that_dies(lambda project=project: whole_run(project), moment)
+        done = in_a_child_that_dies(lambda project=project: make_sealed_run(project), moment)
         before = verify_project(project, pins={})
         stages.add((before.holds(Area.INTEGRITY), before.holds(Area.COMPLETENESS)))
-        blamed = [
-            finding for check in before.all_checks() for finding in check.findings if check.area is Area.INTEGRITY
-        ]
-        assert [finding for finding in blamed if finding.code != "project.runs"] == [], moment
-        with reopen(project) as ledger:
-            try:
-                ledger.peek_run(RUN)
-            except InputError:
-                run, plan = begin_run(ledger)
-                run_trials(run, plan)
-                close_run(run, plan)
-                run.seal(now=LATER)
-            else:
-                finish_run(ledger)
-        report = holds(project)
-        assert report.authentic()[RUN].sealed
+        assert blamed(project) == set(), moment
+        finish_or_begin(project)
+        assert assert_whole(project).authentic()[RUN].sealed
         shutil.rmtree(copy)
         moment += 1
     assert moment > 100
@@ -155,7 +95,7 @@ def test_killed_while_resuming_the_run_can_still_be_finished(project, tmp_path):
         shutil.copytree(project.parent, copy)
         done = in_a_child_that_dies(lambda copy=copy: resume(copy / "project"), moment)
         resume(copy / "project")
-        events = holds(copy / "project").authentic()[RUN].events
+        events = assert_whole(copy / "project").authentic()[RUN].events
         dropped = [event.dropped_bytes for event in events if isinstance(event, RunResumed)]
         assert sum(dropped) >= len(b'{"torn":')
         shutil.rmtree(copy)
@@ -220,7 +160,7 @@ def test_any_cut_inside_the_signed_part_is_refused_and_changes_nothing(project):
             assert path.read_bytes() == data[:offset]
         path.write_bytes(data)
         finish_run(ledger)
-    holds(project)
+    assert_whole(project)
 
 
 def test_a_changed_line_under_the_signature_is_refused_on_resume(open_run):
@@ -243,7 +183,7 @@ def test_a_torn_first_event_never_was_a_run_and_its_folder_is_moved_aside(projec
         run_trials(run, plan)
         close_run(run, plan)
         run.seal(now=LATER)
-    holds(project)
+    assert_whole(project)
     assert (project / ".evalsite" / "abandoned" / f"{RUN}-1" / "events" / "000.jsonl").is_file()
 
 
@@ -258,7 +198,7 @@ def test_unsigned_entries_of_the_log_are_set_aside_and_written_again(project):
     assert "log.tail" in {finding.code for finding in report.findings()}
     with reopen(project) as ledger:
         finish_run(ledger)
-    holds(project)
+    assert_whole(project)
     assert entries.read_bytes().startswith(before)
     assert len(list((project / ".evalsite" / "quarantine").glob("desk-3-*.bin"))) == 1
 
@@ -289,7 +229,7 @@ def test_bit_rot_is_found_before_a_checkpoint_is_signed(project):
             run.seal(now=LATER)
         path.write_bytes(data)
         run.seal(now=LATER)
-    holds(project)
+    assert_whole(project)
 
 
 def test_bit_rot_in_the_log_is_found_before_anything_is_signed(project):
