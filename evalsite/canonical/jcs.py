@@ -6,9 +6,11 @@ lone surrogates, depth at most 64. Rates are numerator and denominator, duration
 milliseconds, decimals strings.
 
 Signatures never depend on this module when they are verified: a verifier hashes the stored bytes.
-Only the writer canonicalises, so that two writers produce the same bytes.
+The writer canonicalises, so that two writers produce the same bytes, and a verifier refuses lines
+that are spelled otherwise: one fact has one line.
 """
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -33,6 +35,23 @@ def canonical_bytes(value: object) -> bytes:
     """
     plain = _check(value, "", 0)
     return rfc8785.dumps(plain)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def is_canonical(data: bytes, value: object) -> bool:
+    """Return whether ``data``, of which ``value`` was parsed, is the canonical spelling of that value.
+
+    The standard encoder spells the profile as RFC 8785 does, but for the order of keys beyond the basic
+    plane; it is asked first, since it is fast. What the profile leaves out is for a schema to refuse.
+    """
+    try:
+        if _ENCODER.encode(value).encode("utf-8") == data:
+            return True
+        return canonical_bytes(value) == data
+    except (ValueError, CanonicalizationError):  # a float, a lone surrogate: no bytes are canonical
+        return False
 
 
 def _check(value: object, at: str, depth: int) -> "rfc8785._impl._Value":

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from evalsite.canonical.jcs import is_canonical
 from evalsite.canonical.strictjson import parse_json
 from evalsite.errors import InputError, IntegrityError
 from evalsite.ledger.layout import segment_name
@@ -74,9 +75,11 @@ def parse_line(line: bytes, adapter: TypeAdapter[_T], max_bytes: int) -> _T:
     """Return the entry in one line.
 
     Raises:
-        InputError: Not strict JSON, too long, or not of the adapter's shape.
+        InputError: Not strict JSON, too long, not its canonical spelling, or not of the adapter's shape.
     """
-    parse_json(line, max_bytes=max_bytes)  # refuses what pydantic's own JSON reader lets through
+    value = parse_json(line, max_bytes=max_bytes)  # refuses what pydantic's own JSON reader lets through
+    if not is_canonical(line, value):
+        raise InputError("expected canonical JSON, found another spelling of the same value", rule="RFC 8785")
     try:
         return adapter.validate_json(line)
     except ValidationError as exc:

@@ -13,7 +13,19 @@ from support import ledgers, stranger
 from support.bundles import audit_bundle, example_project
 from support.cli import Project
 from support.labels import Desk, calibration
-from support.ledgers import LATER, fixed_second, keystore_of, make_ledger, make_sealed_run
+from support.ledgers import (
+    LATER,
+    begin_run,
+    end_trial,
+    finish_run,
+    fixed_second,
+    keystore_of,
+    make_ledger,
+    make_sealed_run,
+    record_call,
+    reopen,
+    start_trial,
+)
 from support.witnesses import anchor
 
 from evalsite.ledger.rotation import Place, revoke, rotate
@@ -329,6 +341,46 @@ def test_a_log_with_two_keys_from_the_beginning_is_accepted(tmp_path):
     make_sealed_run(project)
     code, said = stranger.ask(project)
     assert code == 0, said
+
+
+def leave_open(project):
+    with reopen(project) as writer:
+        run, plan = begin_run(writer)
+        for trial in plan.case_trials()[:1]:
+            start_trial(run, trial)
+            end_trial(run, trial, call=record_call(run, trial))
+
+
+def tear_and_resume(project):
+    leave_open(project)
+    with (project / "runs" / "run-1" / "events" / "000.jsonl").open("ab") as file:
+        file.write(b'{"torn":')
+    with reopen(project) as writer:
+        assert finish_run(writer, "run-1").dropped_bytes == 8
+
+
+def lose_a_proof(project):
+    make_sealed_run(project)
+    (project / "runs" / "run-1" / "proofs" / "run-closed.tlog-proof").unlink()
+
+
+def leave_a_temporary_file(project):
+    make_sealed_run(project)
+    (project / "runs" / "run-1" / ".evalsite-tmp-0").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("make", "code"), [(leave_open, 5), (tear_and_resume, 0), (lose_a_proof, 5), (leave_a_temporary_file, 5)]
+)
+def test_both_say_the_same_of_what_a_crash_leaves(make, code, tmp_path):
+    project = tmp_path / "project"
+    make_ledger(project)
+    make(project)
+    report = verify_project(project, pins={})
+    assert report.holds(Area.INTEGRITY)
+    assert report.holds(Area.COMPLETENESS) is (code == 0)
+    found, said = stranger.ask(project)
+    assert found == code, said
 
 
 @pytest.fixture

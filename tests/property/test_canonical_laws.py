@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.values import integers, texts, values
 
-from evalsite.canonical.jcs import canonical_bytes
+from evalsite.canonical.jcs import canonical_bytes, is_canonical
 from evalsite.canonical.strictjson import parse_json
 from evalsite.errors import CanonicalizationError, InputError
 
@@ -86,3 +86,21 @@ def test_cutting_the_end_off_an_object_or_list_is_refused(value: Any, data: st.D
     kept = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(InputError):
         parse_json(whole[:kept], max_bytes=MAX_BYTES)
+
+
+@given(values())
+def test_canonical_bytes_are_known_as_such_and_no_other_spelling_is(value: Any) -> None:
+    data = canonical_bytes(value)
+    assert is_canonical(data, value)
+    others = (json.dumps(value), json.dumps(value, indent=1, ensure_ascii=False), data.decode() + "\r")
+    for other in (item.encode("utf-8", "surrogatepass") for item in others):
+        if other != data:
+            assert not is_canonical(other, value)
+
+
+@given(byte_soups)
+def test_what_counts_as_canonical_is_what_would_be_written(data: bytes) -> None:
+    with suppress(InputError):
+        value = parse_json(data, max_bytes=MAX_BYTES, lone_surrogates=True)
+        if is_canonical(data, value):
+            assert canonical_bytes(value) == data

@@ -57,6 +57,19 @@ def relink(lines):
     return b"".join(line + b"\n" for line in linked)
 
 
+@pytest.mark.parametrize("spell", [lambda line: line.replace(b'"seq":', b'"seq": '), lambda line: line + b"\r"])
+def test_lines_that_are_not_canonical_are_refused_under_the_right_keys(project, spell):
+    """One fact has one line: another spelling of the same value is refused, whoever signed it (run-record §4)."""
+    path = project / EVENTS
+    linked, prev = [], None
+    for seq, line in enumerate(path.read_bytes().splitlines()):
+        linked.append(spell(canonical_bytes({**json.loads(line), "seq": seq, "prev": prev})))
+        prev = f"sha256:{leaf_hash(linked[-1]).hex()}"
+    path.write_bytes(b"".join(line + b"\n" for line in linked))
+    sign_again(project)
+    assert "lines.entry" in codes(refused(project))
+
+
 class TestForgery:
     def test_another_root_key_than_the_pinned_one(self, project):
         report = refused(project, pins={LEDGER: "sha256:" + "0" * 64})
