@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV that a spreadsheet takes for text, and that reads back exactly (RFC 4180).
 
-A cell that begins with ``= + - @``, a tab or a carriage return would be run as a formula: it gets an
-apostrophe in front, and so does a cell that begins with an apostrophe, so that taking one away is exact.
+A cell that begins with ``= + - @`` (also in their full width), a tab or a line end would be run as a
+formula: it gets an apostrophe in front, and so does a cell that begins with an apostrophe, so that taking
+one away is exact.
 """
 
 import csv
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evalsite.errors import InputError
 
-_RISKY = ("=", "+", "-", "@", "\t", "\r", "'")
+_RISKY = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n", "'")
 
 
 def guard(cell: str) -> str:

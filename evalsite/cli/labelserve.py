@@ -9,8 +9,10 @@ browser can neither read the sheet nor label in its name.
 import http.server
 import json
 import secrets
+import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -122,6 +124,11 @@ class LabelServer(http.server.ThreadingHTTPServer):
     def address(self) -> str:
         """Return the page's address, token included."""
         return f"http://{self.host}/{self._token}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that hung up; anything else is a fault of ours and is shown."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     def resource(self, path: str) -> str | None:
         """Return what a path asks for behind the token; null if it has another token or none."""

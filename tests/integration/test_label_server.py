@@ -5,6 +5,7 @@ import http.client
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -156,6 +157,27 @@ def test_a_request_is_bounded(server) -> None:
             server, own(server, "label"), method="POST", Content_Type="application/json", Content_Length=length
         )
         assert status == 413
+
+
+def test_a_client_that_hangs_up_is_not_spoken_of(server, capsys) -> None:
+    """It sent half of what it promised and went away; the page goes on, and no traceback is printed."""
+    host, port = server.server_address[:2]
+    with socket.create_connection((host, port), timeout=5) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the end is a reset
+        client.sendall(f"GET {own(server)} HTTP/1.0\r\nHost: {server.host}\r\n".encode())
+    assert ask(server, own(server))[0] == 200
+    for error in (ConnectionResetError(), BrokenPipeError(), TimeoutError()):
+        _handled(server, error)
+    assert capsys.readouterr().err == ""
+    _handled(server, ValueError("a fault of ours"))
+    assert "a fault of ours" in capsys.readouterr().err
+
+
+def _handled(server, error):
+    try:
+        raise error
+    except (OSError, ValueError):
+        server.handle_error(None, ("127.0.0.1", 1))
 
 
 def test_another_method_is_none(server) -> None:
