@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of labels and verdicts of others, with its mapping, from files (judging design §3.2)."""
+"""A table of labels and verdicts of others, with its mapping, from files (docs/reference/calibration.md)."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

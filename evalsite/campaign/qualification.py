@@ -164,7 +164,9 @@ def _relied_on(run: TrustedRun, judged: TrustedRun, result: GateResult) -> GateR
 def _stale(result: GateResult, fields: tuple[str, ...]) -> GateResult:
     """Return a result for another judge than the one that was calibrated: it never passes, nor condemns this one."""
     message = f"another judge was calibrated: {', '.join(fields)} differ"
-    reason = GateReason(code="stale", effect=GateOutcome.INSUFFICIENT, message=message, rule="design §5", items=fields)
+    reason = GateReason(
+        code="stale", effect=GateOutcome.INSUFFICIENT, message=message, rule="calibration, gate", items=fields
+    )
     return result.model_copy(
         update={
             "outcome": GateOutcome.INSUFFICIENT,

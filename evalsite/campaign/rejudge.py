@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded answers of a sealed run before a judge once more (R97, T6; judging design §6 rows 16-20).
+"""Recorded answers of a sealed run before a judge once more (R97, T6; docs/reference/calibration.md).
 
 Only the judge is asked: controls first, then every answer as it was recorded, each as often as wanted. What
 differs between two such runs is the judge alone, and answers that were labelled stay the ones that were

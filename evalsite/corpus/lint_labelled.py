@@ -62,7 +62,7 @@ def check_graded(loaded: LoadedCorpus, corpus: GradedCorpus) -> Iterator[Finding
 
 
 def check_controls(loaded: LoadedCorpus) -> Iterator[Finding]:
-    """Yield what the controls of the evidence or graded protocol leave untried (T2, R126, judging design §4.3)."""
+    """Yield what the controls of the evidence or graded protocol leave untried (T2, R126)."""
     corpus = loaded.corpus
     if not isinstance(corpus, EvidenceCorpus | GradedCorpus):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings about pairs of answers (R97; judging design §2.1 T4 and T9)."""
+"""Findings about pairs of answers (R97; docs/reference/calibration.md)."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far annotators agree, and what is left to adjudicate (R75, R77; judging design §5). Pure."""
+"""How far annotators agree, and what is left to adjudicate (R75, R77; docs/reference/calibration.md). Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration is bound to: the judge that was calibrated, and no other (judging design §5). Pure.
+"""What a calibration is bound to: the judge that was calibrated, and no other (docs/reference/calibration.md). Pure.
 
 A calibration says something about one judge: this model, told this, sampled so, read so, about this
 construct. Whoever relies on it with anything else relies on a judge that nobody calibrated: it is STALE.

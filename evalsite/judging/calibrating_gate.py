@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One calibration gate: PASS, FAIL or INSUFFICIENT, with every condition that does not hold (R63-R65, R88). Pure.
 
-Judging design §4.1. Decisions are made with exact rationals on the counts, never on a rounded rate:
+Decisions are made with exact rationals on the counts, never on a rounded rate:
 
 * a rate of errors passes if so few of them were improbable at its tolerance, fails if so many were, and is
   undecided in between; "n more labels" says how many, all judged rightly, would decide it;
@@ -176,10 +176,12 @@ def _grounds(grounds: Grounds, lock: DesignLock) -> Iterator[GateReason]:
     if not grounds.aligned:
         yield lacks("alignment-order", "the annotators were not aligned before the judge's run was opened", "R78")
     if grounds.alpha is None:
-        yield lacks("human-alpha", "the annotators' alpha is undefined: all their labels are alike", "design §4.1")
+        yield lacks(
+            "human-alpha", "the annotators' alpha is undefined: all their labels are alike", "calibration, gate"
+        )
     elif grounds.alpha < rate_of(lock.minimum_human_alpha):
         message = f"the annotators' alpha is {float(grounds.alpha):.3f}, expected {lock.minimum_human_alpha} at least"
-        yield lacks("human-alpha", message, "design §4.1")
+        yield lacks("human-alpha", message, "calibration, gate")
 
 
 def _critical(facts: Facts) -> Iterator[GateReason]:
@@ -195,11 +197,13 @@ def _critical(facts: Facts) -> Iterator[GateReason]:
             wrong.append(item.label())
     if wrong:
         message = "critical cases are judged wrongly"
-        yield GateReason(code="critical-wrong", effect=FAIL, message=message, rule="design §4.1", items=tuple(wrong))
+        yield GateReason(
+            code="critical-wrong", effect=FAIL, message=message, rule="calibration, gate", items=tuple(wrong)
+        )
     if open_:
         message = "critical cases have no verdict, or no label that decides"
         yield GateReason(
-            code="critical-open", effect=INSUFFICIENT, message=message, rule="design §4.1", items=tuple(open_)
+            code="critical-open", effect=INSUFFICIENT, message=message, rule="calibration, gate", items=tuple(open_)
         )
 
 
@@ -224,7 +228,7 @@ def _rate(code: str, name: str, errors: int, of: int, tolerance: Fraction, alpha
     outcome = exact_gate(errors, of, tolerance, alpha)
     if outcome is GateOutcome.PASS:
         return None
-    rule = "design §4.1, R65" if code == "agreement" else "design §4.1"
+    rule = "calibration, gate, R65" if code == "agreement" else "calibration, gate"
     found = f"{errors} {name} among {of} labels"
     if outcome is GateOutcome.FAIL and code != "coverage":
         message = f"{found}: demonstrably more than {percent(tolerance)}"

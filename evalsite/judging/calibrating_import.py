@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labelled verdicts of others, by the same counting as our own (judging design §3.2). Pure.
+"""Labelled verdicts of others, by the same counting as our own (docs/reference/calibration.md). Pure.
 
 A published benchmark compared labels of 1 and 2 with verdicts of 0 and 1, so that a verdict for the second
 answer never matched: its kappas are wrong by up to 0.6. Both sides therefore state their vocabulary, unequal

@@ -35,7 +35,7 @@ _STATUSES = {
     Status.TRANSPORT_ERROR: Unavailable.TRANSPORT,
 }
 _PHANTOM = ("phantom-evidence", "the judge cites evidence that does not exist", "R27")
-_UNSEEN = ("end-of-card-unseen", "the judge did not see the end of what it was shown", "design §4.3")
+_UNSEEN = ("end-of-card-unseen", "the judge did not see the end of what it was shown", "calibration, findings")
 _NAMED = {"UnknownEvidence": _PHANTOM, "EndOfCardNotSeen": _UNSEEN}
 
 
@@ -122,7 +122,7 @@ def _uniform_controls(results: Mapping[Trial, Result]) -> Iterator[NamedFinding]
         criterion=None,
         effect=GateOutcome.FAIL,
         message=f"the judge {'accepts' if passes else 'rejects'} all {len(sides)} controls, good and bad ones",
-        rule="R88, design §4.3",
+        rule="R88, calibration, findings",
         items=(),
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of one criterion against one set of labels: T1 to T3, T6, T8 to T10 (judging design §2.1). Pure."""
+"""The tables of one criterion against one set of labels: T1 to T3, T6, T8 to T10. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

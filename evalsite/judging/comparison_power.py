@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a paired comparison can show: exact McNemar, and how many cases it takes (T7, judging design §4.2). Pure.
+"""How much a paired comparison can show: exact McNemar, and how many cases it takes (T7). Pure.
 
 A decision is made on whole numbers: a p-value is a `Fraction`. The power of a plan is a planning number and a
 float. It is summed up over every possible number of discordant cases, without a normal approximation, which

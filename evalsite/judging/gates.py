@@ -234,7 +234,7 @@ def _misjudged(trial: Trial, control: PlannedControl | None) -> tuple[str, str, 
         return _PROBES[control.probe]
     if control is not None and control.probe is Probe.REACH and control.place is not None:
         message = f"the judge missed what decides in the {control.place.value} of a long text"
-        return f"{control.place.value}-missed", message, "R83, design §4.3"
+        return f"{control.place.value}-missed", message, "R83, calibration, findings"
     if trial.polarity is Polarity.NEGATIVE:
         return "false-pass", "the judge accepted a negative counter-example", "R53, R68"
     return "false-fail", "the judge rejected a positive reference", "R53, R67"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards over a whole column of verdicts: what no single verdict can show (R88, R129; judging design §4.3). Pure.
+"""Guards over a whole column of verdicts: what no single verdict can show (R88, R129). Pure.
 
 A judge that is shown the heads of cards only finds no contradiction anywhere, and every single verdict looks
 fine. A guard speaks only where the corpus is known to hold good and bad examples: then a column that is all
@@ -112,6 +112,6 @@ def _heads(surface: Surface, results: Sequence[tuple[Trial, Result]]) -> Iterato
         yield Guarded(
             code="head-only",
             message=f"no verdict of {len(cited)} cites anything in the second half of its evidence",
-            rule="judging design §4.3",
+            rule="calibration, findings",
             trials=tuple(trial.label() for trial, _, _ in cited),
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both orders of every pair together (R97, T4; judging design §6 row 16). Pure.
+"""Both orders of every pair together (R97, T4; docs/reference/calibration.md). Pure.
 
 A judge says which place is better; here that becomes which answer. An answer wins a pair only if both orders
 say so: orders that contradict each other are inconsistent, which is no tie, and an order without a verdict

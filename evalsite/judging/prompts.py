@@ -137,7 +137,7 @@ def graded_judge_prompt(
     if version == "1":
         return _data(members), None
     # Made of all that stands before it: whoever wrote a card or an answer cannot have written it into the
-    # text, and everybody can derive it again (judging design §4.3).
+    # text, and everybody can derive it again (docs/reference/calibration.md).
     nonce = digest_value(members).removeprefix("sha256:")[:_NONCE_DIGITS]
     return _data({**members, "end_of_cards": nonce}), nonce
 

@@ -78,7 +78,7 @@ class Polarity(StrEnum):
 
 
 class Probe(StrEnum):
-    """What a control of the evidence or graded protocol tries the judge with (judging design §4.3, §6)."""
+    """What a control of the evidence or graded protocol tries the judge with (docs/reference/calibration.md)."""
 
     KNOWN = "known"  # a plain example of known classification
     REACH = "reach"  # what decides stands at one place of a text as long as the longest

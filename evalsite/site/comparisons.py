@@ -101,7 +101,7 @@ class Beside:
             said = ", ".join(self._fell(row) for row in compared.regressions[:_NAMED])
             more = f" and {count - _NAMED} more" if count > _NAMED else ""
             return f"{parts.plural(count, 'case')} regressed: {said}{more}."
-        of = parts.plural(compared.mcnemar.compared, "row" if _by_dimension(compared) else "case")
+        of = parts.plural(compared.mcnemar.compared, "question" if _by_dimension(compared) else "case")
         if not compared.mcnemar.compared:
             return "Nothing could be compared."
         if not compared.has_candidate:

@@ -4,11 +4,11 @@
 from collections.abc import Iterator
 
 from evalsite.campaign.trusted import TrialRecord
-from evalsite.schema.corpus import BinaryCase, EvidenceControl, GradedControl
+from evalsite.schema.corpus import BinaryCase, controls_of
 from evalsite.schema.outcome import Mode, Polarity, Status, Trial
 from evalsite.schema.plan import PlannedControl
 from evalsite.site import marks, parts
-from evalsite.site.casetext import answer_box
+from evalsite.site.casetext import answer_box, control_text
 from evalsite.site.escape import Html, text
 from evalsite.site.html import el, join, link, num, table
 from evalsite.site.marks import of_control, pill
@@ -108,6 +108,7 @@ def _raw_controls(view: RunView) -> Iterator[Html]:
     if not view.shows_text:
         yield parts.withheld(view)
         return
+    controls = {control.id: control for control in controls_of(view.run.snapshot.corpus)}
     for record in view.run.controls:
         case = view.cases.get(record.trial.case_id)
         mark = of_control(record.result)
@@ -116,26 +117,9 @@ def _raw_controls(view: RunView) -> Iterator[Html]:
             positive = record.trial.polarity is Polarity.POSITIVE
             answer = case.positive_reference if positive else case.negative_counterexample
             pieces.append(answer_box("What the judge was shown, written by the corpus's authors", answer))
-        pieces.extend(_scored_control(view, record))
+        control = controls.get(record.trial.case_id)
+        if control is not None:
+            pieces.append(control_text(control))
         pieces.append(verdict_part(view, record, view.calibration_path))
         opened = {} if mark is marks.CONTROL_RIGHT else {"open_": "open"}
         yield el("details", *pieces, class_=f"es-details es-control {mark.tone.value}", **opened)
-
-
-def _scored_control(view: RunView, record: TrialRecord) -> Iterator[Html]:
-    """Yield what a judge was shown of a control that belongs to no case."""
-    corpus = view.run.snapshot.corpus
-    known = {item.id: item for item in getattr(corpus, "controls", None) or ()}
-    control = known.get(record.trial.case_id)
-    if isinstance(control, EvidenceControl):
-        items = [
-            el("li", el("span", text(f"[{number}] "), class_="es-index"), parts.prose(item))
-            for number, item in enumerate(control.evidence)
-        ]
-        words = "Evidence that the judge was shown, written by the corpus's authors"
-        yield parts.fold(words, el("ol", *items, class_="es-evidence"))
-        yield el("div", el("h3", text("Explanation to be judged")), parts.prose(control.explanation), class_="es-box")
-    elif isinstance(control, GradedControl):
-        cards = ", ".join(control.cards)
-        yield parts.says(f"Cards that the judge was shown: {cards}.")
-        yield el("div", el("h3", text("Answer to be graded")), parts.prose(control.answer), class_="es-box")

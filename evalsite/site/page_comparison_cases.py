@@ -18,6 +18,7 @@ from evalsite.site.views import RunView
 
 _MAX_FIGURE = 40
 _MAX_PAIRS = 500
+_MAX_STILL = 200
 _FEW = 12
 _MAX_OPEN = 24
 _CAUSES = {
@@ -42,9 +43,12 @@ def cases_section(found: Beside) -> Html:
     if moved:
         pieces.append(_table(found, moved, "Cases that changed, or were not compared"))
     if still:
-        what = "case" if still[0].dimension is None else "row"
+        what = "case" if still[0].dimension is None else "question"
         name = f"{parts.plural(len(still), what)} without any change"
-        pieces.append(parts.fold(name, _table(found, still, name), is_open=not moved))
+        more = len(still) - _MAX_STILL
+        cut = parts.says(f"and {more} more, on the pages of the runs", css="es-quiet") if more > 0 else EMPTY
+        shown = join((_table(found, still[:_MAX_STILL], name), cut))
+        pieces.append(parts.fold(name, shown, is_open=not moved))
     pieces.append(parts.fold("What the shapes mean", _legend(found, rows)))
     return join(pieces)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A calibration gate passes, fails or is not decided; each condition has its own reason (judging design §4.1)."""
+"""A calibration gate passes, fails or is not decided; each condition has its own reason."""
 
 from fractions import Fraction
 

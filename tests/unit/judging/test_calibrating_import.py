@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of others: read as their mapping says, or refused with the place (judging design §3.2)."""
+"""Tables of others: read as their mapping says, or refused with the place (docs/reference/calibration.md)."""
 
 import pytest
 

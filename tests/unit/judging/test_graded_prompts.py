@@ -51,7 +51,7 @@ def test_law_faithfulness_sees_whole_cards_and_groundedness_their_heads(
 def test_law_the_end_of_the_cards_is_the_last_thing_that_stands_in_the_prompt(
     cards: list[Card], answer: str, other: str
 ) -> None:
-    """Judging design §4.3: a prompt that was cut anywhere has lost its nonce, and no text can have foreseen it."""
+    """A prompt that was cut anywhere has lost its nonce, and no text can have foreseen it."""
     prompt, nonce = graded_judge_prompt(cards, answer, Dimension.FAITHFULNESS, version=NEWEST)
     assert nonce is not None
     assert prompt.endswith(f'"end_of_cards":"{nonce}"}}')
