@@ -148,3 +148,18 @@ def signed_note(note, text, name, raws):
         need(timeless, "a second signature that states a time")
         key_of(raw).verify(*((one[4:], text.encode()) if len(raw) == 32 else (one[12:], tree_head)))
     return True
+
+
+def planned_trials(plan):
+    """The keys of all trials that a plan asks for: cases by repetition and dimension or order, and controls (§4)."""
+    several = {"graded": ("dimension", "faithfulness", "groundedness"), "pairwise": ("order", "ab", "ba")}
+    key, *of = several.get(plan["protocol"], ("dimension", None))
+    empty, tries = {"polarity": None, "repetition": None, "dimension": None}, range(1, plan["repetitions"] + 1)
+    trials = [{**empty, "kind": "case", "repetition": number, key: one} for number in tries for one in of]
+    if plan["protocol"] == "binary" and plan["mode"] != "fixture":
+        trials += [{**empty, "kind": "control", "polarity": polarity} for polarity in ("positive", "negative")]
+    trials = [one | {"case_id": case["case_id"]} for case in plan["cases"] for one in trials]
+    for one in plan.get("controls") or ():
+        shown = {"case_id": one["control_id"], "polarity": one["polarity"], "dimension": one["dimension"]}
+        trials.append({**empty, "kind": "control", **shown})
+    return trials

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import plain_formats as plain
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from plain_formats import canonical, from64, need, parse, sha, to64, tree
+from plain_formats import canonical, from64, need, parse, planned_trials, sha, to64, tree
 
 SECOND, STATEMENT, BLOB = "log-ml-dsa-44", "statement.dsse.json", rb"evalsite-blob/v1\n[0-9a-f]{64}\n"
 LABELS = r"constants\.frozen|cards\.frozen|labels\.(committed|revealed)|annotators\.aligned|calibration\.recorded"
@@ -56,12 +56,7 @@ def statement(events, leaves, raw):
 def in_order(events):
     """Step 12: what may follow what, and the totals (§4)."""
     plan, attempts, flight, ended, calls = events[0]["plan"], Counter(), {}, {}, Counter()
-    of = ["faithfulness", "groundedness"] if plan["protocol"] == "graded" else [None]
-    trials = [("case", None, number, one) for number in range(1, plan["repetitions"] + 1) for one in of]
-    if plan["protocol"] == "binary" and plan["mode"] != "fixture":
-        trials += [("control", polarity, None, None) for polarity in ("positive", "negative")]
-    names, ids = ("kind", "polarity", "repetition", "dimension", "case_id"), [one["case_id"] for one in plan["cases"]]
-    planned = {canonical(dict(zip(names, (*one, name), strict=True))): one[0] for name in ids for one in trials}
+    planned = {canonical(trial): trial["kind"] for trial in planned_trials(plan)}
     fresh = set(planned)  # what may begin: not ended, and not begun since the last run.resumed
     for seq, event in enumerate(events):
         kind, of, where = event["type"], event.get("call", event), f"{event['run']}: {event['type']} at {seq}"

@@ -40,12 +40,17 @@ MAX_LINES = 300  # of the verifier, all in all; the formats of others stand in a
 
 @pytest.fixture
 def copy(repository, tmp_path):
-    """The committed records in a project of their own, and the pin that the verifiers hold."""
+    """The committed records in a project of their own, and the pins that the verifiers hold, by ledger."""
     root = tmp_path / "project"
     shutil.copytree(repository / "runs", root / "runs")
     (root / "mkdocs.yml").write_text("site_name: copy\n", encoding="utf-8")
-    keyring = json.loads((root / "runs" / "trust" / LEDGER / "keyring" / "001.dsse.json").read_bytes())
-    return Project(root, tmp_path / "keys"), keyring["signatures"][0]["keyid"]
+    rings = {path.parts[-3]: json.loads(path.read_bytes()) for path in root.glob("runs/trust/*/keyring/001.dsse.json")}
+    return Project(root, tmp_path / "keys"), {name: ring["signatures"][0]["keyid"] for name, ring in rings.items()}
+
+
+def pinned(pins):
+    """Return the options of `evalsite verify` for pins."""
+    return [word for ledger, pin in pins.items() for word in ("--root-key", f"{ledger}={pin}")]
 
 
 def edited(path, old, new, count=1):
@@ -211,35 +216,35 @@ FORGERIES = [
 
 
 def test_it_accepts_the_committed_records(repository, copy):
-    _, pin = copy
-    code, said = stranger.ask(repository / "runs", pin)
+    _, pins = copy
+    code, said = stranger.ask(repository / "runs", *pins.values())
     assert code == 0, said
     assert "A1" in said
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
 def test_both_refuse_a_forgery(forge, repository, copy):
-    project, pin = copy
+    project, pins = copy
     forge(project.root / "runs")
-    code, said = stranger.ask(project.root, pin)
+    code, said = stranger.ask(project.root, *pins.values())
     assert code == 4, said
     assert "Traceback" not in said
-    assert project.evalsite("verify", "--root-key", f"{LEDGER}={pin}").code == 4
+    assert project.evalsite("verify", *pinned(pins)).code == 4
 
 
 def test_both_refuse_another_root_key_than_the_pinned_one(repository, copy):
-    project, _ = copy
-    other = "sha256:" + "0" * 64
-    assert stranger.ask(project.root, other)[0] == 4
-    assert project.evalsite("verify", "--root-key", f"{LEDGER}={other}").code == 4
+    project, pins = copy
+    others = {**pins, LEDGER: "sha256:" + "0" * 64}
+    assert stranger.ask(project.root, *others.values())[0] == 4
+    assert project.evalsite("verify", *pinned(others)).code == 4
 
 
 def test_both_call_a_missing_blob_not_decided(repository, copy):
-    project, pin = copy
+    project, pins = copy
     next(iter((project.root / "runs" / RUN / "blobs").glob("*/*"))).unlink()
-    code, said = stranger.ask(project.root, pin)
+    code, said = stranger.ask(project.root, *pins.values())
     assert code == 5, said
-    assert project.evalsite("verify", "--root-key", f"{LEDGER}={pin}").code == 5
+    assert project.evalsite("verify", *pinned(pins)).code == 5
 
 
 def test_it_accepts_a_bundle(repository, tmp_path):
