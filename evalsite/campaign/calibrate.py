@@ -19,7 +19,7 @@ from evalsite.judging.calibrating_runs import Repeated, controls_table, findings
 from evalsite.judging.calibrating_tables import tables_of
 from evalsite.judging.constructs import criteria_of
 from evalsite.judging.pairwise import pairwise_table
-from evalsite.ledger.labelbook import LabelBook, ProvenLabels, Use
+from evalsite.ledger.labelbook import LabelBook, Use
 from evalsite.schema.calibration import CalibrationSeal, Criterion
 from evalsite.schema.entries import CalibrationRecorded
 from evalsite.schema.outcome import Mode, Protocol, Result, Status, Trial
@@ -103,15 +103,16 @@ def seal_for(run: TrustedRun, name: str, book: LabelBook) -> CalibrationSeal:
     if found[1].labels is None:
         advice = f"Reveal them first: evalsite label reveal {name}"
         raise InputError(f"expected labels that are revealed, {name} are not", at="--labels", rule="R78", advice=advice)
-    return _seal(run, beside_committed(run, *found, book.attempt(name, run.run_id) or 1))
+    return _seal(run, beside_committed(run, *found, book.attempt(name, run.run_id) or 1, book))
 
 
-def recompute_seal(run: TrustedRun, proven: ProvenLabels, entry: CalibrationRecorded) -> CalibrationSeal:
+def recompute_seal(run: TrustedRun, book: LabelBook, entry: CalibrationRecorded) -> CalibrationSeal:
     """Derive the counts of a recorded calibration again.
 
     Args:
         run: The run that the entry is about.
-        proven: The labels that it names, revealed.
+        book: The labels of its ledger; those that the entry names are revealed. What was revealed behind the entry
+            was not known to it, and does not count.
         entry: The entry of the log; its attempt was checked by the ledger.
 
     Raises:
@@ -124,7 +125,7 @@ def recompute_seal(run: TrustedRun, proven: ProvenLabels, entry: CalibrationReco
         raise InputError(f"expected a plan that names the labels {entry.commitment}", at=f"runs/{run.run_id}")
     opened, closed = run.head.opened_index, run.head.closed_index
     use = Use(run=run.run_id, commitment=entry.commitment, split=split, opened=opened, closed=closed)
-    return _seal(run, beside_committed(run, use, proven, entry.attempt))
+    return _seal(run, beside_committed(run, use, book.labels[entry.commitment], entry.attempt, book, before=entry.seq))
 
 
 def _seal(run: TrustedRun, beside: Beside) -> CalibrationSeal:
@@ -160,6 +161,7 @@ def _per_repetition(run: TrustedRun, one: _Compared) -> dict[int, Weighed]:
 
 
 def _facts(run: TrustedRun, one: _Compared) -> Facts:
+    shared = (found for found in _shared_findings(run) if found.criterion in (None, one.beside.criterion))
     return Facts(
         run=run.run_id,
         weighed=one.weighed,
@@ -167,7 +169,7 @@ def _facts(run: TrustedRun, one: _Compared) -> Facts:
         attempt=one.beside.attempt,
         controls=_controls(run).passed,
         critical=frozenset(case.case_id for case in run.plan.cases if case.critical),
-        findings=(*_shared_findings(run), *_own_findings(run, one)),
+        findings=(*shared, *_own_findings(run, one)),
         mismatch=one.beside.mismatch,
         unmeasured=_unmeasured(run),
     )

@@ -5,16 +5,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from evalsite.campaign.labelagree import check_adjudication, check_alignment, hidden_annotators, unknown_items
 from evalsite.campaign.trusted import TrustedRun
+from evalsite.errors import UndecidedError
+from evalsite.judging.aligning import Aligned
 from evalsite.judging.calibrating_gate import Grounds
 from evalsite.judging.calibrating_tables import Source
 from evalsite.judging.constructs import constructs_of, criteria_of, rubric_digest
 from evalsite.judging.designlock import DEFAULT_LOCK
-from evalsite.ledger.labelbook import LabelBook, ProvenLabels, Use
+from evalsite.ledger.labelbook import LabelBook, ProvenLabels, Use, other_texts
 from evalsite.ledger.labelseal import dimension_of
 from evalsite.schema.calibration import Criterion, DesignLock, Split
 from evalsite.schema.corpus import LabelLevel, LabelSet
-from evalsite.schema.labels import GivenLabel, LabelItem
+from evalsite.schema.labels import GivenLabel, LabelItem, LabelSubject
 from evalsite.schema.tables import LabelsReport, OrderRow
 
 _LEVELS = tuple(LabelLevel)  # least first
@@ -60,21 +63,77 @@ def labels_beside(run: TrustedRun, book: LabelBook | None) -> Iterator[Beside]:
 
 
 def unrevealed(run: TrustedRun, book: LabelBook) -> tuple[str, ...]:
-    """Return the labels that a run names and that are not there to compare with yet."""
-    return tuple(use.commitment for use, proven in book.in_force(run.run_id) if proven.labels is None)
+    """Return the labels that a run names and that are not there to compare with yet.
+
+    Raises:
+        UndecidedError: Labels were revealed, and their file is gone: a report without them would hide what they say.
+    """
+    closed = [(use.commitment, proven) for use, proven in book.in_force(run.run_id) if proven.labels is None]
+    for name, proven in closed:
+        if proven.positions.revealed is not None:
+            raise UndecidedError(
+                f"expected the labels {name} that entry {proven.positions.revealed} of the log reveals, found no file",
+                at=f"runs/log/{run.ledger}/labels/{name}.json",
+                rule="availability",
+                advice="Restore the file; its digest stands in the log.",
+            )
+    return tuple(name for name, _ in closed)
 
 
 def beside_committed(
-    run: TrustedRun, use: Use, proven: ProvenLabels, attempt: int, book: LabelBook | None = None
+    run: TrustedRun, use: Use, proven: ProvenLabels, attempt: int, book: LabelBook, *, before: int | None = None
 ) -> Beside:
-    """Return committed labels beside a run that names them."""
+    """Return committed labels beside a run that names them.
+
+    Args:
+        run: A trusted run.
+        use: How its plan names them.
+        proven: The labels, revealed.
+        attempt: Number of the run's attempt at them.
+        book: The labels of the ledger.
+        before: A position of the log: the annotators' alpha is derived from what was revealed before it. Null
+            takes everything.
+
+    Raises:
+        IntegrityError: The annotators, all revealed, do not say what the log says of them.
+    """
     commitment, criterion = proven.commitment, proven.commitment.subject.criterion
+    alignment, given = proven.alignment, proven.labels or {}
+    derived, hidden = _derived(proven, book, before)
+    alpha = None if derived is None else derived.alpha
+    report = _committed_report(run, use, proven, derived)
+    return Beside(
+        criterion=criterion,
+        lock=proven.lock,
+        grounds=Grounds(
+            name=commitment.name,
+            level=report.level,
+            split=use.split,
+            raters=report.raters,
+            adjudicated=report.adjudicated,
+            aligned=alignment is not None and alignment.position < run.head.opened_index,
+            alpha=alpha,
+            hidden=hidden,
+        ),
+        source=Source(
+            report=report,
+            given=given,
+            annotators=_annotators(proven, book),
+            alpha=alpha,
+            hidden=hidden,
+            order=_order(run, proven, book),
+        ),
+        attempt=attempt,
+        mismatch=_mismatch(run, criterion, commitment.subject.construct_version, commitment.subject.rubric_digest)
+        or _elsewhere(run, commitment.subject)
+        or _nowhere(run, given),
+    )
+
+
+def _committed_report(run: TrustedRun, use: Use, proven: ProvenLabels, derived: Aligned | None) -> LabelsReport:
+    commitment, alignment, given = proven.commitment, proven.alignment, proven.labels or {}
     level = proven.level_for(run.head.opened_index, run.head.closed_index)
-    alignment = proven.alignment
-    raters = 1 if alignment is None else len(alignment.commitments)
-    alpha = None if alignment is None else alignment.alpha
-    given = proven.labels or {}
-    report = LabelsReport(
+    return LabelsReport(
         name=commitment.name,
         source="committed",
         annotator=commitment.annotator,
@@ -83,9 +142,9 @@ def beside_committed(
         split=use.split,
         blind=commitment.blind,
         adjudicated=commitment.kind == "adjudication",
-        raters=raters,
-        human_alpha=_text(alpha),
-        human_compared=None if alignment is None else alignment.compared,
+        raters=1 if alignment is None else len(alignment.commitments),
+        human_alpha=None if derived is None else _text(derived.alpha),
+        human_compared=None if derived is None else derived.compared,
         construct_version=commitment.subject.construct_version,
         independently_reviewed=level is LabelLevel.HUMAN_BLIND_ANCHORED,
         aligned_first=alignment is not None,
@@ -93,47 +152,45 @@ def beside_committed(
         undecided=sum(label.value is None for label in given.values()),
         boundary=0,
     )
-    return Beside(
-        criterion=criterion,
-        lock=proven.lock,
-        grounds=Grounds(
-            name=commitment.name,
-            level=level,
-            split=use.split,
-            raters=raters,
-            adjudicated=report.adjudicated,
-            aligned=alignment is not None and alignment.position < run.head.opened_index,
-            alpha=alpha,
-        ),
-        source=Source(
-            report=report,
-            given=given,
-            annotators=_annotators(proven, book),
-            alpha=alpha,
-            order=_order(run, proven, book),
-        ),
-        attempt=attempt,
-        mismatch=_mismatch(run, criterion, commitment.subject.construct_version, commitment.subject.rubric_digest),
-    )
 
 
-def _annotators(proven: ProvenLabels, book: LabelBook | None) -> dict[str, Mapping[LabelItem, GivenLabel]]:
+def _derived(proven: ProvenLabels, book: LabelBook, before: int | None) -> tuple[Aligned | None, tuple[str, ...]]:
+    """Return the annotators' agreement as their labels give it, or who of them would have to be revealed for that."""
+    if proven.alignment is None:
+        return None, ()
+    hidden = hidden_annotators(book, proven.alignment, before)
+    if hidden:
+        return None, hidden
+    check_adjudication(book, proven)
+    return check_alignment(book, proven.alignment), ()
+
+
+def _elsewhere(run: TrustedRun, subject: LabelSubject) -> str | None:
+    """Return which other texts were labelled than the judge read; null where they are the same."""
+    other = other_texts(subject, run.plan)
+    return None if other is None else f"labels are about other texts than the judge read: {other}"
+
+
+def _nowhere(run: TrustedRun, given: Mapping[LabelItem, GivenLabel]) -> str | None:
+    """Return which label is about nothing that a judge could be asked; null where there is none."""
+    unknown = unknown_items(run, given)
+    return f"labels are about {unknown[0].label()}, which {run.plan.corpus.name} does not have" if unknown else None
+
+
+def _annotators(proven: ProvenLabels, book: LabelBook) -> dict[str, Mapping[LabelItem, GivenLabel]]:
     """Return the labels of each annotator that is revealed, by the name of the commitment."""
-    if book is None:
-        return {}
     names = proven.commitment.of or (proven.commitment.name,)
     found = {name: book.labels[name].labels for name in names if name in book.labels}
     return {name: labels for name, labels in found.items() if labels is not None}
 
 
-def _order(run: TrustedRun, proven: ProvenLabels, book: LabelBook | None) -> tuple[OrderRow, ...]:
+def _order(run: TrustedRun, proven: ProvenLabels, book: LabelBook) -> tuple[OrderRow, ...]:
     """Return T10: the steps by their position in the log, and by their event in the run."""
     at = proven.positions
     first = [record.judge_seq for record in run.controls if record.judge_seq is not None]
     judged = [record.judge_seq for record in run.cases if record.judge_seq is not None]
     named = (run.run_id, proven.commitment.name)
-    entries = () if book is None else book.calibrations
-    recorded = [entry.seq for entry in entries if (entry.run, entry.commitment) == named]
+    recorded = [entry.seq for entry in book.calibrations if (entry.run, entry.commitment) == named]
     rows = (
         ("constants.frozen", at.constants, None, "constants of the gate"),
         ("cards.frozen", at.cards, None, "texts that are labelled and judged"),

@@ -15,10 +15,10 @@ What is not revealed yet can't be derived yet; it is not counted.
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
+from evalsite.campaign.labelagree import check_adjudication, check_alignment, hidden_annotators, unknown_items
 from evalsite.campaign.labelsource import run_source
 from evalsite.campaign.trusted import TrustedRun
 from evalsite.errors import EvalsiteError, IntegrityError
-from evalsite.judging.aligning import align_annotators
 from evalsite.ledger.labelbook import Alignment, LabelBook, ProvenLabels
 from evalsite.ledger.labelseal import RULE
 from evalsite.ledger.layout import label_name, log_folder
@@ -28,15 +28,21 @@ from evalsite.schema.checks import Check
 from evalsite.schema.entries import CalibrationRecorded
 
 #: Derives the counts of a recorded calibration again.
-Recompute = Callable[[TrustedRun, ProvenLabels, CalibrationRecorded], CalibrationSeal]
+Recompute = Callable[[TrustedRun, LabelBook, CalibrationRecorded], CalibrationSeal]
 
 
 def runs_to_derive(book: LabelBook | None) -> frozenset[str]:
-    """Return the runs whose facts `check_book` needs: those with a recorded calibration, and labelled ones."""
+    """Return the runs whose facts `check_book` needs: calibrated ones, and one with the texts of each label set."""
     if book is None:
         return frozenset()
-    labelled = (proven.commitment.subject.run for proven in book.labels.values() if proven.labels is not None)
-    return frozenset(chain((entry.run for entry in book.calibrations), (run for run in labelled if run is not None)))
+    revealed = (proven.commitment for proven in book.labels.values() if proven.labels is not None)
+    shown = (one.subject.run or _judged(book, one.name) for one in revealed)
+    return frozenset(chain((entry.run for entry in book.calibrations), (run for run in shown if run is not None)))
+
+
+def _judged(book: LabelBook, name: str) -> str | None:
+    """Return a run that holds the corpus whose texts were labelled: the first one that names the labels."""
+    return next((use.run for use in book.uses if use.commitment == name), None)
 
 
 def check_book(book: LabelBook, runs: Mapping[str, TrustedRun], recompute: Recompute) -> Check | None:
@@ -53,52 +59,34 @@ def check_book(book: LabelBook, runs: Mapping[str, TrustedRun], recompute: Recom
     step = Step(29, "labels: alignments, adjudications and calibrations follow from revealed labels")
     for alignment in _alignments(book):
         with step.item("labels.alignment", log_folder(book.ledger)):
-            _check_alignment(book, alignment)
+            check_alignment(book, alignment)
     for name, proven in book.labels.items():
         if proven.labels is not None:
             with step.item("labels.items", f"{log_folder(book.ledger)}/{label_name(name)}"):
-                _check_adjudication(book, proven)
+                check_adjudication(book, proven)
                 _check_items(proven, runs)
     for entry in book.calibrations:
-        run, proven = runs.get(entry.run), book.labels[entry.commitment]
-        if run is not None and proven.labels is not None:
+        run = runs.get(entry.run)
+        if run is not None and _derivable(book, entry):
             with step.item("labels.calibration", log_folder(book.ledger)):
-                _check_calibration(run, proven, entry, recompute)
+                _check_calibration(run, book, entry, recompute)
     return step.done() if step.checked else None
+
+
+def _derivable(book: LabelBook, entry: CalibrationRecorded) -> bool:
+    """Return whether all labels are there that a recorded calibration could rest on: what was revealed by then."""
+    proven = book.labels[entry.commitment]
+    names = () if proven.alignment is None else proven.alignment.commitments
+    told = [one for one in (proven, *(book.labels[name] for name in names)) if one.told_before(entry.seq)]
+    return proven in told and all(one.labels is not None for one in told)
 
 
 def _alignments(book: LabelBook) -> Iterator[Alignment]:
     """Yield each alignment whose annotators are all revealed."""
     seen = {proven.alignment.position: proven.alignment for proven in book.labels.values() if proven.alignment}
     for alignment in seen.values():
-        if all(book.labels[name].labels is not None for name in alignment.commitments):
+        if not hidden_annotators(book, alignment):
             yield alignment
-
-
-def _check_alignment(book: LabelBook, alignment: Alignment) -> None:
-    annotators = [book.labels[name] for name in alignment.commitments]
-    labels = [proven.labels for proven in annotators if proven.labels is not None]
-    if any(set(found) != set(labels[0]) for found in labels):
-        raise IntegrityError("expected annotators that labelled the same items", rule=RULE)
-    first = annotators[0]
-    found = align_annotators(labels, first.commitment.subject.criterion, first.lock)
-    if (found.compared, found.alpha) != (alignment.compared, alignment.alpha):
-        said, given = (f"{side.compared} items, alpha {side.alpha}" for side in (alignment, found))
-        raise IntegrityError(f"the log says {said}, the labels give {given}", rule="labels: alignment")
-
-
-def _check_adjudication(book: LabelBook, proven: ProvenLabels) -> None:
-    of = [book.labels[name].labels for name in proven.commitment.of]
-    labels = [found for found in of if found is not None]
-    if proven.labels is None or not labels or len(labels) != len(of):
-        return
-    if set(proven.labels) != set(labels[0]):
-        raise IntegrityError("expected an adjudication of the items that were labelled", rule=RULE)
-    aligned = align_annotators(labels, proven.commitment.subject.criterion, proven.lock)
-    for label in aligned.agreed:
-        if proven.labels[label.item].value != label.value:
-            message = f"expected {label.item.label()} as all annotators labelled it"
-            raise IntegrityError(message, rule="labels: adjudication")
 
 
 def _check_items(proven: ProvenLabels, runs: Mapping[str, TrustedRun]) -> None:
@@ -107,8 +95,7 @@ def _check_items(proven: ProvenLabels, runs: Mapping[str, TrustedRun]) -> None:
         if subject.run == run.run_id:
             known = set(run_source(run).texts)
         elif subject.run is None and subject.corpus_fingerprint == run.plan.corpus.fingerprint:
-            cases = {case.id for case in run.snapshot.corpus.cases}
-            known = {item for item in proven.labels or () if item.case_id in cases}
+            known = set(proven.labels or ()) - set(unknown_items(run, proven.labels or ()))
         else:
             continue
         unknown = [item.label() for item in proven.labels or () if item not in known]
@@ -116,9 +103,9 @@ def _check_items(proven: ProvenLabels, runs: Mapping[str, TrustedRun]) -> None:
             raise IntegrityError(f"expected items that {run.run_id} has, not {unknown[0]}", rule="labels: items")
 
 
-def _check_calibration(run: TrustedRun, proven: ProvenLabels, entry: CalibrationRecorded, recompute: Recompute) -> None:
+def _check_calibration(run: TrustedRun, book: LabelBook, entry: CalibrationRecorded, recompute: Recompute) -> None:
     try:
-        found = recompute(run, proven, entry)
+        found = recompute(run, book, entry)
     except EvalsiteError as exc:
         raise IntegrityError(f"the calibration of {entry.run} can't be derived: {exc.message}", rule=RULE) from exc
     if found != entry.seal:

@@ -169,25 +169,26 @@ def reveal(labels: LabelWriter, sealed: SealedLabels, *, now: str, unused: bool 
         labels: The open ledger's labels.
         sealed: The private labels.
         now: UTC time.
-        unused: Reveal labels that no run ever named: no run can be calibrated with them as sealed ones any more.
+        unused: Reveal labels of texts that no run ever named: no run can name any as sealed ones any more.
 
     Raises:
         InputError: No such commitment, or other labels than were committed.
-        UndecidedError: A run that names them as sealed is open, or none ever named them.
+        UndecidedError: A run that names labels of these texts as sealed is open, or none ever named any.
     """
     name = sealed.commitment
-    named = [use for use in labels.book.uses if use.commitment in labels.book.family(name)]
+    named = [use for use in labels.book.uses if use.commitment in labels.book.alike(name)]
     waiting = [use.run for use in named if use.split is Split.SEALED and use.closed is None]
     if waiting:
         raise UndecidedError(
-            f"expected every run to be closed that names the labels {name}, {', '.join(waiting)} is open",
+            f"expected every run to be closed that names the labels {name} or others of the same texts, "
+            f"{', '.join(waiting)} is open",
             at=name,
             rule="R78",
             advice="Finish the run first (`evalsite run CAMPAIGN --resume RUN`).",
         )
     if not named and not unused:
         raise UndecidedError(
-            f"expected a run that names the labels {name}, none does",
+            f"expected a run that names the labels {name} or others of the same texts, none does",
             at=name,
             rule="R78",
             advice="Run the judge first. With --unused they are revealed all the same, and no gate can rest on them.",

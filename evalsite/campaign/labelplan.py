@@ -73,7 +73,8 @@ def _check(proven: ProvenLabels, split: Split, judged: Judged, lock: DesignLock)
     elif proven.lock != lock:
         message, rule = f"the labels {name} were made under other constants than are frozen now", "R64"
     elif split is Split.SEALED and proven.positions.known is not None:
-        message, rule = f"the labels {name} are revealed, so that the judge's side can know them", "R78"
+        message = f"the labels {name}, or others of the same texts, are revealed: the judge's side can know them"
+        rule = "R78"
     else:
         return
     advice = "Label what is judged now, blind, and commit that."

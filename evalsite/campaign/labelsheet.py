@@ -15,7 +15,7 @@ from evalsite.errors import InputError, shorten
 from evalsite.ledger.labelseal import check_label
 from evalsite.schema.bounds import MAX_LABEL_FILE_BYTES
 from evalsite.schema.labels import TODO, GivenLabel, LabelItem, LabelSheet
-from evalsite.storage import read_regular, replace
+from evalsite.storage import PRIVATE_FILE, read_regular, replace
 from evalsite.yamltext import parse_yaml, write_yaml
 
 YAML_SUFFIX, CSV_SUFFIX = ".yaml", ".csv"
@@ -69,12 +69,12 @@ def sheet_bytes(sheet: LabelSheet, suffix: str) -> bytes:
 
 
 def write_sheet(path: Path, sheet: LabelSheet) -> None:
-    """Put a sheet in the place of the file, in one step.
+    """Put a sheet in the place of the file, in one step; readable by its annotator alone: it tells the labels.
 
     Raises:
         UndecidedError: The operating system refused; the old file stands.
     """
-    replace(path, sheet_bytes(sheet, path.suffix))
+    replace(path, sheet_bytes(sheet, path.suffix), mode=PRIVATE_FILE)
 
 
 def filled(read: ReadSheet, source: LabelSource, about: About | None = None) -> tuple[GivenLabel, ...]:

@@ -9,12 +9,13 @@ from evalsite.campaign.labelling import Labelled
 from evalsite.campaign.labelsheet import ReadSheet, filled
 from evalsite.campaign.labelsource import About, LabelSource, corpus_source, run_source
 from evalsite.campaign.trusted import TrustedRun
-from evalsite.corpus.load import load_corpus
+from evalsite.corpus.load import LoadedCorpus, load_corpus
 from evalsite.errors import InputError, IntegrityError
 from evalsite.judging.aligning import Aligned, align_annotators
 from evalsite.judging.constructs import criteria_of
-from evalsite.ledger.labelbook import LabelBook
+from evalsite.ledger.labelbook import LabelBook, same_sheet
 from evalsite.ledger.labelseal import check_reveal
+from evalsite.ledger.layout import check_name
 from evalsite.schema.calibration import Criterion
 from evalsite.schema.corpus import BinaryCorpus
 from evalsite.schema.labels import LabelSubject, SealedLabels, about_digest
@@ -35,6 +36,15 @@ class Desk:
     open_labels: Callable[[str], SealedLabels]
 
 
+def named_corpus(project: Path, name: str) -> LoadedCorpus:
+    """Return a corpus of the project by its name, which is no path.
+
+    Raises:
+        InputError: No name of a corpus, or none that can be loaded.
+    """
+    return load_corpus(project / "corpora" / check_name(name, "corpus"))
+
+
 def source_of(desk: Desk, corpus: str, run: str | None, criterion: Criterion | None) -> LabelSource:
     """Return what there is to label in a corpus, or in the answers of a run.
 
@@ -51,7 +61,7 @@ def source_of(desk: Desk, corpus: str, run: str | None, criterion: Criterion | N
         if criterion not in {None, Criterion.BINARY}:
             raise InputError("expected the criterion binary for answers of a run", at="--criterion", rule="T1")
         return run_source(desk.load_run(run))
-    loaded = load_corpus(desk.project / "corpora" / corpus)
+    loaded = named_corpus(desk.project, corpus)
     if criterion is None:
         known = criteria_of(Protocol(loaded.corpus.protocol))
         if len(known) != 1:
@@ -120,6 +130,11 @@ def _one_subject(desk: Desk, names: tuple[str, ...]) -> LabelSubject:
     commitments = [desk.book.labels[name].commitment for name in names]
     if any(one.kind != "annotator" or one.subject != commitments[0].subject for one in commitments):
         raise InputError("expected annotators of one subject", at=", ".join(names), rule="R75")
+    sheets: dict[str, str] = {}
+    for one in commitments:
+        if (first := sheets.setdefault(one.seed, one.name)) != one.name:
+            advice = "Let each annotator label a sheet of their own: evalsite label sheet."
+            raise InputError(same_sheet(first, one.name), at=one.name, rule="R75", advice=advice)
     return commitments[0].subject
 
 

@@ -115,16 +115,16 @@ def _exit_code(report: CalibrationReport) -> int:
 
 
 def _record(project: Path, run: TrustedRun, book: LabelBook | None, names: list[str]) -> None:
-    """Log the counts of a run against each of its committed labels, once."""
+    """Log what a run comes to against each of its committed labels; again only once more reveals make it another."""
     if book is None or not names:
         raise InputError(
             "expected revealed labels that the run's plan committed to, found none", at="--record", rule="R78"
         )
     seals = {name: seal_for(run, name, book) for name in names}
     with open_ledger(project, keystore_folder(), run.ledger) as writer:
-        recorded = {(entry.run, entry.commitment) for entry in writer.labels.book.calibrations}
+        recorded = {(entry.run, entry.commitment): entry.seal for entry in writer.labels.book.calibrations}
         for name, seal in seals.items():
-            if (run.run_id, name) in recorded:
+            if recorded.get((run.run_id, name)) == seal:
                 output.note(f"recorded already: {run.run_id} against {name}")
                 continue
             body = {

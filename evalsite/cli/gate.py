@@ -145,7 +145,7 @@ def _print(run: TrustedRun, qualification: Qualification) -> None:
             "profile": run.plan.profile,
             "fixture gate": _fixture_gate_words(run),
             "model gate": model_gate_words(run),
-            "calibration": calibration_words(run),
+            "known examples": calibration_words(run),
             "results": f"{decision.observed} of {decision.expected} planned",
             "cases": f"{len(run.plan.cases)} of {len(run.snapshot.corpus.cases)} of the corpus",
             "by status": ", ".join(f"{count} {status}" for status, count in decision.by_status.items()) or "none",

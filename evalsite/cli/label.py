@@ -13,14 +13,13 @@ import click
 from evalsite.campaign import labelling
 from evalsite.campaign.labelsheet import read_sheet, sheet_bytes
 from evalsite.campaign.labelsource import About, LabelSource, blank_sheet
-from evalsite.campaign.labelwork import Desk, compare_annotators, finish, source_of
+from evalsite.campaign.labelwork import Desk, compare_annotators, finish, named_corpus, source_of
 from evalsite.campaign.project import load_run
 from evalsite.cli import output
 from evalsite.cli.context import find_project, host_clock, json_option, ledger_option, writing_ledger
 from evalsite.cli.labelserve import serve
 from evalsite.cli.reports import LabelListReport
 from evalsite.cli.unlock import passphrase_option
-from evalsite.corpus.load import load_corpus
 from evalsite.errors import InputError, UndecidedError, shorten
 from evalsite.judging.constructs import criteria_of
 from evalsite.judging.designlock import DEFAULT_LOCK
@@ -237,6 +236,10 @@ def _desk(project: Path, book: LabelBook, files: tuple[Path, ...]) -> Desk:
     pins = all_pins()
 
     def open_labels(name: str) -> SealedLabels:
+        if name not in book.labels:
+            known = ", ".join(sorted(book.labels)) or "none yet"
+            message = f"expected labels that are committed in {book.ledger}, found none named {shorten(name, 40)}"
+            raise InputError(message, at="NAME", rule="R78", advice=f"Committed are: {known}.")
         handed = next((path for path in files if path.stem == name), None)
         if handed is not None:
             return labelstore.open_file(handed, name)
@@ -259,12 +262,12 @@ def _source(desk: Desk, corpus: str | None, run: str | None, criterion: Criterio
 
 def _some_criterion(project: Path, corpus: str) -> Criterion | None:
     """Return any criterion of a corpus: constants and texts are frozen for all of them at once."""
-    protocol = Protocol(load_corpus(project / "corpora" / corpus).corpus.protocol)
+    protocol = Protocol(named_corpus(project, corpus).corpus.protocol)
     return next(iter(criteria_of(protocol)), None)
 
 
 def _lock(desk: Desk, subject: LabelSubject) -> DesignLock:
-    return load_corpus(desk.project / "corpora" / subject.corpus).design_lock or DEFAULT_LOCK
+    return named_corpus(desk.project, subject.corpus).design_lock or DEFAULT_LOCK
 
 
 def _write(source: LabelSource, into: Path, annotator: str, seed: str | None, about: About | None) -> None:

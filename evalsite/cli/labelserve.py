@@ -24,7 +24,7 @@ from evalsite.errors import EvalsiteError, InputError, UndecidedError
 from evalsite.ledger.labelseal import dimension_of
 from evalsite.schema.bounds import MAX_LABEL_FILE_BYTES
 from evalsite.schema.labels import TODO, LabelSheet, SheetItem
-from evalsite.storage import read_regular, replace
+from evalsite.storage import PRIVATE_FILE, read_regular, replace
 
 LOOPBACK = "127.0.0.1"
 _MAX_REQUEST_BYTES = 16 * 1024
@@ -97,7 +97,7 @@ class OpenSheet:
         items = (*self.sheet.items[:index], item, *self.sheet.items[index + 1 :])
         sheet = self.sheet.model_copy(update={"items": items})
         data = sheet_bytes(sheet, self._path.suffix)
-        replace(self._path, data)
+        replace(self._path, data, mode=PRIVATE_FILE)
         self.sheet, self._written = sheet, data
 
     def _check(self, label: object) -> None:

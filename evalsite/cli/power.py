@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``evalsite power``: how many cases, repetitions or labels it takes, before anything is run or labelled."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import click
@@ -197,7 +198,8 @@ def _planned(
 def _between(option: str, rate: Fraction, least: Fraction = Fraction(0)) -> None:
     if not least <= rate < 1 or not rate:
         at_least = f"of {percent(least)} at least" if least else "above 0%"
-        raise InputError(f"expected a rate {at_least} and below 100%, got {percent(rate)}", at=option)
+        got = Decimal(rate.numerator) * 100 / Decimal(rate.denominator)  # as it was given: 0% is not what is not 0
+        raise InputError(f"expected a rate {at_least} and below 100%, got {got:.6g}%", at=option)
 
 
 def _exact(share: float) -> Fraction:

@@ -95,16 +95,25 @@ def ac1(pairs: Pairs, classes: int) -> Figure:
     return Figure(value=text(float(value)), method="Gwet's AC1")
 
 
-def alpha(value: Fraction | None, raters: int, units: Sequence[Sequence[int | None]] = ()) -> Figure:
-    """Return Krippendorff's alpha of annotators as the log has it.
+def alpha(
+    value: Fraction | None,
+    raters: int,
+    units: Sequence[Sequence[int | None]] = (),
+    *,
+    hidden: Sequence[str] = (),
+) -> Figure:
+    """Return Krippendorff's alpha of annotators as their labels give it.
 
     Args:
-        value: What the log says; a verification derives it again from the revealed labels.
+        value: Alpha, derived from the revealed labels of all of them; null where it is undefined.
         raters: How many annotators there are.
         units: Their classes per item, null where one is missing: for the interval of a bootstrap over items.
+        hidden: Commitments that are not revealed, so that there is no alpha yet.
     """
     if raters < 2:  # noqa: PLR2004 - two can differ
         return nothing("one annotator: nothing to compare with")
+    if hidden:
+        return nothing(f"alpha does not follow from labels: {', '.join(hidden)} not revealed")
     if value is None:
         return nothing("all labels are of one class: alpha is undefined")
     method = "Krippendorff's alpha, nominal, undecided labels missing"

@@ -33,8 +33,9 @@ INSUFFICIENT: Effect = GateOutcome.INSUFFICIENT
 class Grounds:
     """What labels can carry, whatever they say: how they came about.
 
-    ``alpha`` is Krippendorff's of the annotators, null where it is undefined or nobody was aligned.
-    ``aligned`` tells whether that was logged before the run was opened.
+    ``alpha`` is Krippendorff's of the annotators as their revealed labels give it, null where it is undefined or
+    nobody was aligned. ``hidden`` are those whose labels are not there to derive it from: what the log says of
+    it is the word of whoever wrote the log. ``aligned`` tells whether that was logged before the run was opened.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Grounds:
     adjudicated: bool
     aligned: bool
     alpha: Fraction | None
+    hidden: tuple[str, ...] = ()
 
     @property
     def validated(self) -> bool:
@@ -175,7 +177,11 @@ def _grounds(grounds: Grounds, lock: DesignLock) -> Iterator[GateReason]:
         yield lacks("not-adjudicated", "several annotators and no adjudication: no label is in force", "R75")
     if not grounds.aligned:
         yield lacks("alignment-order", "the annotators were not aligned before the judge's run was opened", "R78")
-    if grounds.alpha is None:
+    if grounds.hidden:
+        names = ", ".join(grounds.hidden)
+        message = f"the annotators' alpha does not follow from labels until they are revealed: {names}"
+        yield lacks("human-alpha-hidden", message, "R75, R78")
+    elif grounds.alpha is None:
         yield lacks(
             "human-alpha", "the annotators' alpha is undefined: all their labels are alike", "calibration, gate"
         )

@@ -54,8 +54,8 @@ def import_tables(rows: Iterable[tuple[str, Mapping[str, str]]], mapping: Verdic
         mapping: How to read them.
 
     Raises:
-        InputError: Unequal vocabularies, a missing column, a symbol that is not explained, an item that stands
-            twice, or packed cells of different lengths; the place is the row's.
+        InputError: No row, unequal vocabularies, a missing column, a symbol that is not explained, an item that
+            stands twice, or packed cells of different lengths; the place is the row's.
     """
     check_vocabulary(mapping)
     judges: dict[tuple[str, ...], _Judge] = {}
@@ -66,6 +66,9 @@ def import_tables(rows: Iterable[tuple[str, Mapping[str, str]]], mapping: Verdic
             if item in judge.items:
                 raise InputError(f"expected each item of a judge once, got {shorten(item)} twice", at=place, rule="R71")
             judge.items[item] = _known(symbols, mapping, place)
+    if not any(judge.items for judge in judges.values()):
+        message = "expected rows with labels and verdicts, found none below the header"
+        raise InputError(message, at="table", advice="Export the table again: nothing can be counted.")
     return tuple(_table(dict(zip(mapping.group, key, strict=True)), judge, mapping) for key, judge in judges.items())
 
 

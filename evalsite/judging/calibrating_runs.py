@@ -9,8 +9,8 @@ from evalsite.judging import calibrating_figures as figures
 from evalsite.judging.calibrating import Observation, Weighed
 from evalsite.judging.calibrating_tables import MIN_COLUMN, column_of
 from evalsite.judging.gates import Reason
-from evalsite.schema.calibration import GateOutcome
-from evalsite.schema.outcome import Polarity, Result, Stage, Status, Trial
+from evalsite.schema.calibration import Criterion, GateOutcome
+from evalsite.schema.outcome import Dimension, Polarity, Result, Stage, Status, Trial
 from evalsite.schema.tables import (
     CaseRepetitions,
     ControlsTable,
@@ -95,7 +95,7 @@ def findings_of(reasons: Iterable[Reason], results: Mapping[Trial, Result]) -> t
         *(
             NamedFinding(
                 code=reason.code,
-                criterion=None,
+                criterion=_column_of(reason),
                 effect=GateOutcome.FAIL,
                 message=reason.message,
                 rule=reason.rule,
@@ -106,6 +106,14 @@ def findings_of(reasons: Iterable[Reason], results: Mapping[Trial, Result]) -> t
         *_uniform_controls(results),
         *_broken(results),
     )
+
+
+def _column_of(reason: Reason) -> Criterion | None:
+    """Return the criterion whose column a guard found wanting; a failed control concerns the judge as such."""
+    if not reason.code.startswith("calibration-uniform-"):
+        return None
+    dimensions = {word for label in reason.trials for word in label.split() if word in set(Dimension)}
+    return Criterion(dimensions.pop()) if len(dimensions) == 1 else None
 
 
 def _uniform_controls(results: Mapping[Trial, Result]) -> Iterator[NamedFinding]:

@@ -39,7 +39,8 @@ _TERCILES: tuple[Literal["short", "middle", "long"], ...] = ("short", "middle", 
 class Source:
     """Labels with what stands beside them on the page.
 
-    ``given`` are the labels in force, ``annotators`` those of each person by commitment, as far as revealed.
+    ``given`` are the labels in force, ``annotators`` those of each person by commitment, as far as revealed;
+    ``hidden`` are the commitments that would have to be revealed for ``alpha``.
     """
 
     report: LabelsReport
@@ -47,6 +48,7 @@ class Source:
     annotators: Mapping[str, Mapping[LabelItem, GivenLabel]]
     alpha: Fraction | None
     order: tuple[OrderRow, ...]
+    hidden: tuple[str, ...] = ()
 
 
 def tables_of(facts: Facts, source: Source, per_repetition: Mapping[int, Weighed]) -> CriterionTables:
@@ -190,7 +192,7 @@ def _annotators(source: Source, weighed: Weighed) -> AnnotatorsTable:
         },
         items=sum(count > 1 for count in rated.values()),
         ceiling=figures.rate(sum(p[2][0] for p in pairs), sum(p[2][1] for p in pairs), why),
-        alpha=figures.alpha(source.alpha, source.report.raters, units),
+        alpha=figures.alpha(source.alpha, source.report.raters, units, hidden=source.hidden),
         pairs=tuple(
             PairAgreement(first=first, second=second, agreement=figures.rate(*found, "no item rated by both"))
             for first, second, found in pairs
@@ -244,11 +246,12 @@ def _bin(weighed: Weighed, number: int, show: figures.Shown) -> BinRow:
 
 
 def _lengths(weighed: Weighed, show: figures.Shown) -> Iterator[LengthRow]:
-    """Yield T9: the labelled items in three groups of the length of the judged text."""
+    """Yield T9: the labelled items in three groups of the length of the judged text; equal lengths stay together."""
     chars = {seen.item: seen.chars for seen in weighed.observations if seen.item in weighed.human}
     ordered = sorted(chars, key=lambda item: (chars[item], item.label()))
+    number_of = _terciles([chars[item] for item in ordered])
     for number, name in enumerate(_TERCILES):
-        group = ordered[number * len(ordered) // 3 : (number + 1) * len(ordered) // 3]
+        group = [item for item in ordered if number_of[chars[item]] == number]
         if not group:
             continue
         part = weighed.only(group)
@@ -261,3 +264,14 @@ def _lengths(weighed: Weighed, show: figures.Shown) -> Iterator[LengthRow]:
             human_top=figures.rate(sum(human == part.scale.top for human in humans), len(humans), "no label decides"),
             judge_top=show(lambda part=part: judge_rate(part)),  # type: ignore[misc]
         )
+
+
+def _terciles(ordered: Sequence[int]) -> dict[int, int]:
+    """Return the tercile of each length by the middle rank of the items that have it: ties can't be told apart."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for rank, length in enumerate(ordered):
+        first.setdefault(length, rank)
+        last[length] = rank
+    edges = (2 * len(ordered), 4 * len(ordered))  # one and two thirds, six times, as the ranks are
+    return {length: sum(3 * (first[length] + last[length] + 1) >= edge for edge in edges) for length in first}

@@ -22,7 +22,7 @@ def words_of(weighed: Weighed, alpha: Fraction, outcome: GateOutcome, standing: 
     if standing is Standing.NOT_MEASURED:
         return "not measured: no live judge was asked, so that only reading and counting were exercised"
     if standing is Standing.INVALID:
-        return "invalid: labels and judge measure different constructs, so that nothing is said about the judge"
+        return "invalid: labels and judge are not about the same, so that nothing is said about the judge"
     if outcome is GateOutcome.FAIL:
         return "this judge is not to be relied on: see the reasons"
     if standing is Standing.NOT_VALIDATED:

@@ -9,14 +9,15 @@ stand where it stands:
 2. ``labels.committed`` has a new name and comes after the ``cards.frozen`` of its subject, with no other
    constants of the corpus in between. An adjudication names two annotators or more, of the same subject
    and aligned before; what it supersedes has the same criterion.
-3. ``annotators.aligned`` names annotators of one subject, none of them revealed.
+3. ``annotators.aligned`` names annotators of one subject, none of them revealed, each with a sheet of an own
+   seed: two commitments of one seed and subject are one sheet, which agrees with itself.
 4. ``labels.revealed`` is the first of its commitment.
 5. ``calibration.recorded`` is about a closed run that names the commitment, whose labels are revealed; it
    states the constants in force for them, and how many runs had named them, or others of their subject,
    by then.
 
-Whether a run may name a commitment is for `check_plan`: committed before the run was opened, and, if the
-labels are sealed ones, revealed after it was closed.
+Whether a run may name a commitment is for `check_plan`: of the very texts that it judges, committed before
+the run was opened, and, if the labels are sealed ones, no labels of the same texts revealed before it was closed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,7 +41,7 @@ from evalsite.schema.entries import (
     RunOpenedLogged,
 )
 from evalsite.schema.labels import GivenLabel, LabelCommitment, LabelItem, LabelSubject, SealedLabels
-from evalsite.schema.plan import Plan
+from evalsite.schema.plan import Plan, ReplayEndpointSpec
 
 _LEVELS = tuple(LabelLevel)  # least first
 _Cards = tuple[str, str, str | None]
@@ -50,8 +51,8 @@ _Cards = tuple[str, str, str | None]
 class Positions:
     """Where the entries about a commitment stand in the log; null where there is none.
 
-    ``known`` is the first reveal that tells any of its labels: its own, or that of an adjudication which
-    holds them, or of what it adjudicates.
+    ``known`` is the first reveal of any labels of the same texts, under whatever name and by whomever: from
+    then on it is public what people say of them.
     """
 
     constants: int
@@ -98,6 +99,11 @@ class ProvenLabels:
     alignment: Alignment | None
     labels: Mapping[LabelItem, GivenLabel] | None
 
+    def told_before(self, position: int | None = None) -> bool:
+        """Return whether these labels were revealed before a position of the log; null asks whether they ever were."""
+        revealed = self.positions.revealed
+        return revealed is not None and (position is None or revealed < position)
+
     def level_for(self, opened: int, closed: int | None) -> LabelLevel:
         """Return what these labels count for beside a run: the lesser of the claim and of what the order shows (T8).
 
@@ -130,8 +136,8 @@ class LabelBook:
     def attempt(self, commitment: str, run: str) -> int | None:
         """Return the how manieth attempt at these labels a run was, from 1; null if it does not name them.
 
-        Every run before it counts that named labels of the same subject: committed anew under another name
-        they are still the same texts, criterion and rubric, and whoever tries again will pass some day.
+        Every run before it counts that named labels of the same texts (`alike`): committed anew under another
+        name they are still the same, and whoever tries again will pass some day.
 
         Raises:
             UndecidedError: The plan of an earlier run, or of this one, could not be read.
@@ -142,26 +148,33 @@ class LabelBook:
             raise UndecidedError(message, at=f"runs/{min(self.unread, key=self.unread.__getitem__)}", rule=RULE)
         if found is None or commitment not in self.labels:
             return None
-        subject = self.labels[commitment].commitment.subject
-        same = {name for name, proven in self.labels.items() if proven.commitment.subject == subject}
+        same = self.alike(commitment)
         return len({use.run for use in self.uses if use.commitment in same and use.opened <= found.opened})
 
     def in_force(self, run: str) -> tuple[tuple[Use, ProvenLabels], ...]:
         """Return the labels that a run names, in the order of the log."""
         return tuple((use, self.labels[use.commitment]) for use in self.uses if use.run == run)
 
-    def family(self, name: str) -> frozenset[str]:
-        """Return a commitment with those whose reveal tells its labels: what it adjudicates, what adjudicates it."""
-        return _family(self.labels, name)
+    def alike(self, name: str) -> frozenset[str]:
+        """Return all commitments about the texts of one, itself included: whoever reveals one tells what they say."""
+        texts = None if name not in self.labels else _texts_of(self.labels[name].commitment.subject)
+        return frozenset(
+            {name, *(one for one, proven in self.labels.items() if _texts_of(proven.commitment.subject) == texts)}
+        )
 
     def frozen(self, subject: LabelSubject) -> bool:
         """Return whether constants and cards of a subject are frozen, in this order, the newest ones of both."""
         return _cards_of(subject) in self.cards
 
 
-def _family(labels: Mapping[str, ProvenLabels], name: str) -> frozenset[str]:
-    of = labels[name].commitment.of if name in labels else ()
-    return frozenset({name, *of, *(other for other, proven in labels.items() if name in proven.commitment.of)})
+def _texts_of(subject: LabelSubject) -> LabelSubject:
+    """Return what two subjects have in common if labels of one tell those of the other.
+
+    The fingerprint of a corpus is no part of it: its title changes that, and no text. Nor is the rubric: one word
+    more in it makes no public label unknown again, as long as it measures the same construct. Texts that do
+    change get a corpus of another name.
+    """
+    return subject.model_copy(update={"corpus_fingerprint": "", "rubric_digest": ""})
 
 
 def _cards_of(subject: LabelSubject) -> _Cards:
@@ -221,13 +234,14 @@ class LabelReader:
         unread: Mapping[str, int] | None = None,
     ) -> LabelBook:
         """Return what was read, with revealed labels and the runs that name commitments."""
-        labels = {}
+        labels, known = {}, dict[LabelSubject, int]()
+        for name, entry in self.reveals.items():  # in the order of the log: the first one of each stays
+            known.setdefault(_texts_of(self._labels[name].commitment.subject), entry.seq)
         for name, proven in self._labels.items():
-            told = [self.reveals[other].seq for other in _family(self._labels, name) if other in self.reveals]
             sealed = (revealed or {}).get(name)
             labels[name] = replace(
                 proven,
-                positions=replace(proven.positions, known=min(told, default=None)),
+                positions=replace(proven.positions, known=known.get(_texts_of(proven.commitment.subject))),
                 labels=None if sealed is None else {label.item: label for label in sealed.labels},
             )
         return LabelBook(
@@ -302,7 +316,8 @@ class LabelReader:
         return alignment
 
     def _annotators(self, names: tuple[str, ...], subject: LabelSubject | None = None) -> None:
-        """Refuse what are not two annotators or more of one subject."""
+        """Refuse what are not two annotators or more of one subject, each with a sheet of their own."""
+        sheets: dict[str, str] = {}
         if len(names) < 2 or len(set(names)) != len(names):  # noqa: PLR2004 - two can agree
             raise IntegrityError("expected two annotators or more, each once", rule=RULE)
         for name in names:
@@ -312,6 +327,9 @@ class LabelReader:
             subject = subject or proven.commitment.subject
             if proven.commitment.subject != subject:
                 raise IntegrityError("expected annotators of one subject", at=name, rule=RULE)
+            first = sheets.setdefault(proven.commitment.seed, name)
+            if first != name:
+                raise IntegrityError(same_sheet(first, name), at=name, rule=RULE)
 
     def _take_alignment(self, entry: AnnotatorsAligned) -> None:
         self._annotators(entry.commitments)
@@ -355,6 +373,11 @@ class LabelReader:
         self._calibrations.append(entry)
 
 
+def same_sheet(first: str, second: str) -> str:
+    """Return what is wrong with two annotators whose commitments state one seed."""
+    return f"expected a sheet for each annotator, {first} and {second} state the seed of one sheet"
+
+
 def lock_digest(lock: DesignLock) -> str:
     """Return the digest by which a recorded calibration names its constants."""
     return digest_value(lock.plain())
@@ -373,6 +396,22 @@ def check_attempts(book: LabelBook) -> Iterable[str]:
             yield f"expected attempt {attempt} of {entry.run} at the labels {entry.commitment}, found {entry.attempt}"
 
 
+def other_texts(subject: LabelSubject, plan: Plan) -> str | None:
+    """Return which other texts were labelled than a plan lets judge; null where they are the same.
+
+    A plan that replays recorded answers names their run; one that judges them again holds its root as well. A
+    commitment's own root is that of the log.
+    """
+    if (subject.corpus, subject.corpus_fingerprint) != (plan.corpus.name, plan.corpus.fingerprint):
+        return f"those of the corpus {subject.corpus} {subject.corpus_fingerprint}"
+    endpoint = None if plan.candidate is None else plan.candidate.spec.endpoint
+    judged = endpoint.run if isinstance(endpoint, ReplayEndpointSpec) else None
+    root = subject.run_root if plan.answers is None else plan.answers.root
+    if (subject.run, subject.run_root) != (judged, root):
+        return "texts of the corpus" if subject.run is None else f"answers of {subject.run} {subject.run_root}"
+    return None
+
+
 def check_plan(book: LabelBook, plan: Plan, opened: int, closed: int | None) -> None:
     """Check that a run could name the labels that its plan names.
 
@@ -383,8 +422,8 @@ def check_plan(book: LabelBook, plan: Plan, opened: int, closed: int | None) -> 
         closed: Its ``run.closed``; null if it is open.
 
     Raises:
-        IntegrityError: Labels that were not committed by then, under another root or other constants, or that
-            were known while the run judged them.
+        IntegrityError: Labels that were not committed by then, under another root or other constants, of other
+            texts than the run judges, or that were known while it judged them.
     """
     calibration = plan.calibration
     if calibration is None:
@@ -400,7 +439,13 @@ def check_plan(book: LabelBook, plan: Plan, opened: int, closed: int | None) -> 
             raise IntegrityError(f"expected the root that the labels {ref.name} were committed with", rule=RULE)
         if calibration.design_lock != proven.lock:
             raise IntegrityError(f"expected the constants that the labels {ref.name} were made under", rule=RULE)
+        other = other_texts(proven.commitment.subject, plan)
+        if other is not None:
+            raise IntegrityError(f"expected the labels {ref.name} of what the run judges, not {other}", rule=RULE)
         known = proven.positions.known
         if ref.split is Split.SEALED and known is not None and (closed is None or known < closed):
-            message = f"expected the labels {ref.name} to be sealed until the run is closed; they were revealed before"
+            message = (
+                f"expected the labels {ref.name} to be sealed until the run is closed; "
+                "they, or others of the same texts, were revealed before"
+            )
             raise IntegrityError(message, rule=RULE)

@@ -172,7 +172,8 @@ class GateResult(StrictModel):
     """A calibration gate: PASS only if every condition holds.
 
     ``alpha`` is the level of this attempt: the lock's for the first run against the same labels, half of it
-    for the second, and so on. ``words`` says the result in one sentence that claims no more than was shown.
+    for the second, and so on. Both are null where there are no labels: nothing was tried, nothing tested.
+    ``words`` says the result in one sentence that claims no more than was shown.
     """
 
     criterion: Criterion
@@ -180,8 +181,8 @@ class GateResult(StrictModel):
     labels: str
     outcome: GateOutcome
     standing: Standing
-    attempt: Count
-    alpha: str
+    attempt: Count | None
+    alpha: str | None
     constants: str
     words: str
     reasons: tuple[GateReason, ...]

@@ -22,15 +22,16 @@ def control_sections(view: RunView) -> tuple[Html, Html, Html]:
     planned = view.plan.control_trials()
     if not planned:
         words = (
-            "No control was shown to the judge: this corpus has none for it. Calibration is neither passed nor failed."
+            "No control was shown to the judge: this corpus has none for it. The check is neither passed nor failed."
         )
         if view.plan.mode is Mode.FIXTURE:
             words = (
                 "No control was shown to the judge. In fixture mode the judge's stand-in reads the expected "
-                "classification from the corpus, so that showing it controls would prove nothing. Calibration is "
+                "classification from the corpus, so that showing it controls would prove nothing. The check is "
                 "neither passed nor failed."
             )
-        return parts.note(words, title="Not calibrated."), parts.says("No control was shown."), parts.says("None.")
+        note = parts.note(words, title="No known-example check.")
+        return note, parts.says("No control was shown."), parts.says("None.")
     shown = {record.trial: record for record in view.run.controls}
     right = sum(1 for record in view.run.controls if of_control(record.result) is marks.CONTROL_RIGHT)
     wrong = {polarity: _wrong(view, polarity) for polarity in Polarity}
@@ -48,9 +49,9 @@ def control_sections(view: RunView) -> tuple[Html, Html, Html]:
     ]
     passed = view.run.decision.calibration_passed
     words = {
-        True: "Calibration passed: every control was classified as expected.",
-        False: "Calibration did not pass. That refuses the model gate, whatever the candidate did.",
-        None: "Calibration is neither passed nor failed: controls decide in a live run only.",
+        True: "Known-example check passed: every control was classified as its author expected.",
+        False: "Known-example check failed. That refuses the model gate, whatever the candidate did.",
+        None: "The known-example check is neither passed nor failed: controls decide in a live run only.",
     }[passed]
     summary = join(
         (

@@ -40,8 +40,8 @@ def gate_block(gate: GateResult, told: frozenset[str] = frozenset()) -> Html:
         reasons.append(join((text(f"{sentence(reason.message)} "), rule, listed)))
     if reasons:
         pieces.append(bullets(reasons, css="es-reasons"))
-    attempt = f"Attempt {gate.attempt} against these labels, tested at {gate.alpha}. Constants "
-    pieces.append(el("p", text(attempt), parts.digest(gate.constants), class_="es-quiet"))
+    attempt = f"Attempt {gate.attempt} against these labels, tested at {gate.alpha}. " if gate.attempt else ""
+    pieces.append(el("p", text(f"{attempt}Constants "), parts.digest(gate.constants), class_="es-quiet"))
     return el("div", *pieces, class_="es-box")
 
 
@@ -179,6 +179,8 @@ def disagreements(view: RunView) -> Html:
     """Return T2: every item on which judge and people differ, with the evidence that was cited (R106, R121)."""
     found = [(one, item) for one in view.calibration.criteria for item in one.disagreements]
     if not found:
+        if not any(one.measured for one in view.calibration.criteria):
+            return parts.says("Not stated: nothing was measured that labels could be held against.")
         return parts.says("None was found, as far as labels and verdicts stand beside each other.")
     note = "A valid structure does not show that a reason supports its score: read the cited evidence yourself."
     rows = [_disagreement(view, one, item) for one, item in found[:_MAX_DISAGREEMENTS]]

@@ -106,6 +106,30 @@ def test_labels_known_while_the_judge_ran(desk):
     assert "revealed before" in words(report)
 
 
+def test_the_same_labels_under_a_second_name_after_the_first_was_revealed(desk):
+    """The second run is tuned with labels that are public; its plan says that they are sealed."""
+    desk.freeze()
+    desk.commit()
+    desk.commit("human-c")
+    desk.run("run-1", calibration("human-a"))
+    desk.reveal()
+    desk.run("run-2", calibration("human-c"))
+    desk.reveal("human-c")
+    report = refused_run(desk, "run-2")
+    assert "others of the same texts, were revealed before" in words(report)
+    assert next(run.run for run in report.runs if run.run_id == "run-1") is not None, "nobody could know them by then"
+
+
+def test_one_sheet_that_agrees_with_itself(desk):
+    """Committed twice, one person's labels would be two annotators in full agreement."""
+    desk.freeze()
+    desk.commit("human-a", seed="0" * 16)
+    desk.commit("human-c", seed="0" * 16)
+    desk.log("annotators.aligned", commitments=["human-a", "human-c"], compared=2, alpha=[1, 1])
+    report = refused(desk, "labels.order")
+    assert "human-a and human-c state the seed of one sheet" in words(report)
+
+
 def refused_run(desk, run_id):
     """Verify a project of which one run must not hold."""
     report = verify_project(desk.project, pins={})

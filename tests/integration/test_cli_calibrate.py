@@ -4,11 +4,16 @@
 import json
 
 import pytest
-from support import claims
+from support import claims, yaml_text
 
+from evalsite.campaign.labelling import load_labels
 from evalsite.judging.designlock import DEFAULT_LOCK
 from evalsite.ledger.labelbook import lock_digest
+from evalsite.ledger.labelseal import labels_root
+from evalsite.ledger.labelstore import store_labels
 from evalsite.ledger.writer import open_ledger
+from evalsite.schema.calibration import GateOutcome
+from evalsite.schema.labels import SealedLabels
 
 OWN = {"criterion": "evidence", "run": None}
 
@@ -55,6 +60,19 @@ def test_a_fair_judge_passes_and_every_number_is_there(calibrated):
     assert float(table["false_pass"]["high"]) < 0.05
     positions = [row["position"] for row in table["order"] if row["position"] is not None]
     assert positions == sorted(positions), "constants, cards, labels, run, reveal: in this order"
+
+
+def test_revealed_labels_that_are_gone_are_no_unrevealed_ones(calibrated):
+    """A report without them would hide what they say of the judge: not decided, with the file named."""
+    path = next(calibrated.root.glob("runs/log/*/labels/human-a.json"))
+    kept = path.read_bytes()
+    path.unlink()
+    try:
+        asked = calibrated.evalsite("calibrate", "fair")
+    finally:
+        path.write_bytes(kept)
+    assert asked.code == 5
+    assert "labels/human-a.json" in asked.err
 
 
 def test_the_gate_is_the_conjunction(calibrated):
@@ -203,9 +221,60 @@ def adjudicated(tmp_path_factory):
     claims.fill(project, "both.yaml", claims.person)
     project.ok("label", "commit", "both.yaml", "--name", "final", *claims.CLAIM)
     claims.judge(project, "nearly", claims.wrong_on("1062"), commitments=["final"], gates=[OWN])
-    for name in ("final", "human-a", "human-b"):
-        project.ok("label", "reveal", name)
+    project.ok("label", "reveal", "final")
     return project
+
+
+def test_an_alpha_that_no_revealed_labels_give_opens_no_gate(adjudicated):
+    """The log's word for an alpha is its writer's. What was recorded by then stays true when all are revealed."""
+    (before,) = report_of(adjudicated, "nearly")["criteria"]
+    hidden = "the annotators' alpha does not follow from labels until they are revealed: human-a, human-b"
+    assert hidden in [reason["message"] for reason in before["gate"]["reasons"]]
+    assert (before["gate"]["outcome"], before["labels"]["human_alpha"]) == ("INSUFFICIENT", None)
+    assert "human-a, human-b not revealed" in before["annotators"]["alpha"]["reason"]
+    code, gate = gate_of(adjudicated, "nearly")
+    assert code == 5
+    assert hidden in json.dumps(gate)
+    for name in ("human-a", "human-b"):
+        adjudicated.ok("label", "reveal", name)
+        adjudicated.ok("verify")
+    (after,) = report_of(adjudicated, "nearly")["criteria"]
+    assert "human-alpha-hidden" not in {reason["code"] for reason in after["gate"]["reasons"]}
+    assert float(after["labels"]["human_alpha"]) > 0.9
+
+
+@pytest.fixture(scope="module")
+def forged(tmp_path_factory):
+    """Annotators who agree on nothing, an alpha of 1 in the log, and an adjudication that is one of them."""
+    project = claims.new_bench(tmp_path_factory.mktemp("forged"))
+    claims.label(project, "human-a")
+    claims.label(project, "human-b", says=lambda text: 1 - claims.person(text))
+    kept = project.keystore / "test/labels"
+    final = SealedLabels.parse((kept / "human-a.json").read_bytes(), max_bytes=10**6)
+    final = final.model_copy(update={"commitment": "final"})
+    store_labels(project.keystore, final)
+    with open_ledger(project.root, project.keystore, "test") as writer:
+        of = ["human-a", "human-b"]
+        aligned = {"commitments": of, "compared": 76, "alpha": [1, 1]}
+        writer.labels.append("annotators.aligned", aligned, now="2026-12-01T12:00:00Z")
+        one = writer.labels.book.labels["human-a"].commitment.plain()
+        body = {"commitment": {**one, "name": "final", "kind": "adjudication", "of": of}}
+        writer.labels.append("labels.committed", body, now="2026-12-01T12:00:00Z")
+    claims.judge(project, "fair", claims.fair, commitments=["final"], gates=[OWN])
+    project.ok("label", "reveal", "final")
+    return project
+
+
+def test_a_forged_alpha_opens_no_gate_and_is_found_at_the_reveal(forged):
+    assert gate_of(forged, "fair")[0] == 5
+    forged.evalsite("calibrate", "fair", "--record")
+    forged.ok("verify")
+    for name in ("human-a", "human-b"):
+        forged.ok("label", "reveal", name)
+    for words in (("gate", "fair"), ("verify",)):
+        outcome = forged.evalsite(*words)
+        assert outcome.code == 4
+        assert "the log says 76 items, alpha 1, the labels give" in outcome.out + outcome.err
 
 
 def test_people_among_themselves_are_the_ceiling(adjudicated):
@@ -248,3 +317,81 @@ def test_a_gate_rests_on_no_weaker_evidence_than_is_asked(calibrated):
     outcome = calibrated.evalsite("gate", "same", "--minimum-level", "A3")
     assert outcome.code == 5
     assert "expected evidence of level A3 for fair" in outcome.err
+
+
+def test_what_was_recorded_before_the_annotators_were_revealed_stays_true(tmp_path):
+    project = claims.new_bench(tmp_path)
+    for name in ("human-a", "human-b"):
+        claims.label(project, name)
+    project.ok("label", "adjudicate", "human-a", "human-b", "--into", "both.yaml")
+    project.ok("label", "commit", "both.yaml", "--name", "final", *claims.CLAIM)
+    claims.judge(project, "fair", claims.fair, commitments=["final"], gates=[OWN])
+    project.ok("label", "reveal", "final")
+    project.evalsite("calibrate", "fair", "--record")
+    for name in ("human-a", "human-b"):
+        project.ok("label", "reveal", name)
+    project.ok("verify")
+    project.ok("calibrate", "fair", "--record")
+    project.ok("gate", "fair")
+    project.ok("verify")
+    book = load_labels(project.root, "test", pins={})
+    assert [entry.seal.outcome for entry in book.calibrations] == [GateOutcome.INSUFFICIENT, GateOutcome.PASS]
+
+
+def test_labels_of_an_item_that_does_not_exist_are_never_laid_to_the_judge(tmp_path):
+    """Forged into a commitment: the calibration is invalid, and the labels are an integrity finding."""
+    project = claims.new_bench(tmp_path)
+    claims.label(project, "human-a")
+    kept = project.keystore / "test/labels/human-a.json"
+    value = SealedLabels.parse(kept.read_bytes(), max_bytes=10**6).plain()
+    value["labels"][-1]["item"]["case_id"] = "zzz-not-there"
+    ghost = SealedLabels.from_value({**value, "commitment": "ghost"})
+    store_labels(project.keystore, ghost)
+    with open_ledger(project.root, project.keystore, "test") as writer:
+        one = writer.labels.book.labels["human-a"].commitment.plain()
+        body = {"commitment": {**one, "name": "ghost", "root": labels_root(ghost.labels)}}
+        writer.labels.append("labels.committed", body, now="2026-12-01T12:00:00Z")
+    claims.judge(project, "fair", claims.fair, commitments=["ghost"], gates=[OWN])
+    project.ok("label", "reveal", "ghost")
+    (table,) = report_of(project, "fair")["criteria"]
+    assert (table["gate"]["outcome"], table["gate"]["standing"]) == ("INSUFFICIENT", "invalid")
+    assert "labels are about zzz-not-there, which claims does not have" in table["not_measured"]
+    assert project.evalsite("calibrate", "fair", "--record").code == 2
+    outcome = project.evalsite("verify")
+    assert outcome.code == 4
+    assert "expected items that fair has, not zzz-not-there" in outcome.out + outcome.err
+
+
+def test_labels_of_other_texts_than_the_judge_read_are_an_integrity_failure(tmp_path, monkeypatch):
+    """A forger's plan names labels of a claim that was another one when people read it."""
+    project = claims.new_bench(tmp_path)
+    claims.label(project, "human-a")
+    changed_corpus(project, lambda value: value["cases"][0].update(explanation="The report counts 1 errors, it says."))
+    monkeypatch.setattr("evalsite.campaign.labelplan._check", lambda *_: None)
+    claims.judge(project, "fair", claims.fair, commitments=["human-a"], gates=[OWN])
+    monkeypatch.undo()
+    for words in (("verify",), ("gate", "fair"), ("calibrate", "fair")):
+        outcome = project.evalsite(*words)
+        assert outcome.code == 4
+        assert "expected the labels human-a of what the run judges" in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("change", [{"title": "Tiny 2"}, {"version": "2.0.0"}])
+def test_another_title_or_version_of_the_corpus_hides_no_revealed_labels(tmp_path, change):
+    """The texts stay the same, so that what people said of them is as public as before."""
+    project = claims.new_bench(tmp_path)
+    claims.label(project, "human-a")
+    claims.judge(project, "first", claims.fair, commitments=["human-a"], gates=[OWN])
+    project.ok("label", "reveal", "human-a")
+    changed_corpus(project, lambda value: value.update(change))
+    claims.label(project, "again")
+    with pytest.raises(AssertionError, match="others of the same texts, are revealed"):
+        claims.judge(project, "second", claims.fair, commitments=["again"], gates=[OWN])
+
+
+def changed_corpus(project, change):
+    """Change the file of the corpus."""
+    path = project.root / "corpora" / claims.CORPUS / "corpus.yaml"
+    value = yaml_text.load(path)
+    change(value)
+    yaml_text.dump(value, path)

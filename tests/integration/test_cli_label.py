@@ -124,6 +124,7 @@ class TestSheets:
             (("--corpus", EVIDENCE, "--run", "r"), "one of --corpus and --run"),
             ((), "one of --corpus and --run"),
             (("--corpus", "none"), "expected a corpus folder"),
+            (("--corpus", "../corpora/" + EVIDENCE), "expected a corpus name of"),
             (("--run", "none"), "expected a run"),
             (("--run", "none", "--criterion", "evidence"), "criterion binary for answers"),
             (("--corpus", EVIDENCE, "--seed", "zz"), "seed"),
@@ -276,6 +277,18 @@ class TestCommits:
         assert missing.code == 5
         assert "--from human-b.json" in missing.err
         project.ok(*words, "--from", "human-b.json")
+
+    def test_a_reveal_of_labels_that_nobody_committed_names_those_that_are(self, project) -> None:
+        commit(project, "human-a", lambda _: 1)
+        outcome = project.evalsite("label", "reveal", "nobody")
+        assert outcome.code == 2
+        assert "none named 'nobody'" in outcome.err
+        assert "Committed are: human-a." in outcome.err
+
+    def test_a_corpus_that_is_named_by_a_path_is_not_frozen(self, project) -> None:
+        outcome = project.evalsite("label", "freeze", "--corpus", f"../corpora/{EVIDENCE}")
+        assert outcome.code == 2
+        assert "expected a corpus name of" in outcome.err
 
 
 class TestPassphrases:

@@ -54,6 +54,28 @@ class TestRuns:
         assert "revealed" in outcome.err
         assert run(project, "developed", "run-2", **{"human-a": "dev"}).code == 0
 
+    def test_the_same_labels_under_a_second_name_are_known_as_well(self, project) -> None:
+        """One filled sheet committed as human-a and human-c: a reveal of the first tells the second."""
+        commit(project, "human-a", lambda _: 1)
+        project.ok("label", "commit", "human-a.yaml", "--name", "human-c", *CLAIM)
+        assert run(project, "first", "run-1", **{"human-a": "sealed"}).code == 0
+        project.ok("label", "reveal", "human-a")
+        outcome = run(project, "second", "run-2", **{"human-c": "sealed"})
+        assert outcome.code == 2
+        assert "human-c, or others of the same texts, are revealed" in outcome.err
+        assert not (project.root / "runs/run-2").exists()
+        assert run(project, "developed", "run-3", **{"human-c": "dev"}).code == 0
+
+    def test_one_sheet_committed_twice_is_no_second_annotator(self, project) -> None:
+        commit(project, "human-a", lambda _: 1)
+        project.ok("label", "commit", "human-a.yaml", "--name", "human-c", *CLAIM)
+        outcome = project.evalsite("label", "adjudicate", "human-a", "human-c", "--into", "both.yaml")
+        assert outcome.code == 2
+        assert "human-a and human-c state the seed of one sheet" in outcome.err
+        assert "at:   human-c" in outcome.err
+        assert not (project.root / "both.yaml").exists()
+        assert "annotators.aligned" not in (project.root / "runs/log/test/entries/000.jsonl").read_text()
+
     def test_labels_of_other_texts_are_refused(self, project) -> None:
         commit(project, "human-a", lambda _: 1)
         project.ok("label", "freeze", "--corpus", GRADED)

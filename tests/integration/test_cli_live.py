@@ -229,7 +229,7 @@ def test_a_replay_says_of_its_controls_what_is_true(project, corpus):
             project.ok("run", path, "--run-id", name)
     project.ok("build")
     for name in ("read-again", "judged-again"):
-        assert "calibration        not decided" in project.evalsite("gate", name).out
+        assert "known examples     not decided" in project.evalsite("gate", name).out
         run_page = words_of(project.root / "site" / "runs" / name / "index.html")
         calibration = words_of(project.root / "site" / "runs" / name / "calibration.html")
         assert "No control was shown" not in run_page

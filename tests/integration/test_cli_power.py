@@ -91,6 +91,7 @@ def test_another_level_and_another_true_rate(anywhere):
         (("difference", "--worse", "0.1", "--power", "1"), "--power"),
         (("difference", "--worse", "0.1", "--alpha", "0"), "--alpha"),
         (("bound", "--tolerance", "0.001"), "of 1% at least"),
+        (("bound", "--tolerance", "0.0000001"), "of 1% at least and below 100%, got 0.00001%"),
         (("bound", "--tolerance", "nan"), "expected a rate from 0 to 1"),
         (("bound", "--tolerance", "1/0"), "expected a rate from 0 to 1"),
         (("bound", "--tolerance", "2"), "expected a rate from 0 to 1"),

@@ -56,7 +56,7 @@ def sealed(name: str = "human-a", *values: int | None, ledger: str = "desk", reu
 
 
 def commitment(labels: SealedLabels, **changes: Any) -> LabelCommitment:
-    """Return a blind annotator's commitment to labels."""
+    """Return a blind annotator's commitment to labels, made with a sheet of its own."""
     value = {
         "name": labels.commitment,
         "kind": "annotator",
@@ -74,7 +74,7 @@ def commitment(labels: SealedLabels, **changes: Any) -> LabelCommitment:
         "annotator": "annotator",
         "claimed_level": "human-blind-anchored",
         "blind": True,
-        "seed": "0123456789abcdef",
+        "seed": hashlib.sha256(labels.commitment.encode()).hexdigest()[:16],
         "count": len(labels.labels),
         "root": labels_root(labels.labels),
     }

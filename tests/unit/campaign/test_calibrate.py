@@ -5,12 +5,15 @@ import json
 
 import pytest
 from support import corpora
+from support.labels import commitment, lock, sealed
 from support.trusted import BAD, GOOD, Scene, is_control, make_trusted_run
 
 from evalsite.campaign.calibrate import calibration_of, gates_of, recompute_seal
 from evalsite.campaign.calibrate_rows import observations_of
 from evalsite.errors import InputError
-from evalsite.schema.calibration import Criterion
+from evalsite.judging.constructs import construct_version, rubric_digest
+from evalsite.ledger.labelbook import LabelBook, Positions, ProvenLabels, Use
+from evalsite.schema.calibration import Criterion, Split
 from evalsite.schema.corpus import BinaryCorpus, CorpusSnapshot, EvidenceCorpus, GradedCorpus, LabelSet
 from evalsite.schema.tables import Standing, Unavailable
 
@@ -163,3 +166,31 @@ def test_no_seal_can_be_derived_for_labels_that_a_plan_does_not_name():
     entry = type("Entry", (), {"commitment": "human-a", "attempt": 1})()
     with pytest.raises(InputError, match="names the labels human-a"):
         recompute_seal(run, None, entry)
+
+
+def test_labels_of_other_texts_than_the_judge_read_are_invalid():
+    """A verified run names none; whoever reads it is told all the same, and no error is laid to the judge."""
+    run = make_trusted_run(evidence(), Scene())
+    corpus = run.plan.corpus
+    subject = {
+        "corpus": corpus.name,
+        "corpus_fingerprint": "sha256:" + "1" * 64,
+        "run": None,
+        "run_root": None,
+        "criterion": "evidence",
+        "construct_version": construct_version(Criterion.EVIDENCE),
+        "rubric_digest": rubric_digest(run.snapshot.corpus, Criterion.EVIDENCE),
+    }
+    labels = sealed("human-a")
+    proven = ProvenLabels(
+        ledger="desk",
+        commitment=commitment(labels, subject=subject),
+        lock=lock(),
+        positions=Positions(constants=0, cards=1, committed=2, revealed=10**6, known=10**6),
+        alignment=None,
+        labels={label.item: label for label in labels.labels},
+    )
+    use = Use(run=run.run_id, commitment="human-a", split=Split.SEALED, opened=3, closed=4)
+    (gate,) = gates_of(run, LabelBook(ledger="desk", labels={"human-a": proven}, uses=(use,)))
+    assert (gate.standing, gate.outcome.value) == (Standing.INVALID, "INSUFFICIENT")
+    assert "labels are about other texts than the judge read" in gate.reasons[-1].message

@@ -12,8 +12,8 @@ from support.trusted import Scene, make_trusted_run
 
 from evalsite.campaign.labelcheck import check_book, runs_to_derive
 from evalsite.errors import UndecidedError
-from evalsite.ledger.labelbook import Alignment, LabelBook, Positions, ProvenLabels, lock_digest
-from evalsite.schema.calibration import CalibrationSeal
+from evalsite.ledger.labelbook import Alignment, LabelBook, Positions, ProvenLabels, Use, lock_digest
+from evalsite.schema.calibration import CalibrationSeal, Split
 from evalsite.schema.entries import CalibrationRecorded
 
 CORPUS = "evidence-claims-v1"
@@ -173,6 +173,17 @@ class TestCalibrations:
         assert code == "labels.calibration"
         assert "no verdicts" in message
 
+    @pytest.mark.parametrize(("revealed", "there", "tried"), [(9, True, True), (9, False, False), (11, False, True)])
+    def test_one_that_rests_on_labels_whose_file_is_away_is_not_derived(self, run, revealed, there, tried) -> None:
+        """What was revealed by then has to be there; what was revealed later is nothing that it rests on."""
+        one, other = aligned(proven("human-a", 1, 0, 0), proven("b", 1, 1, 0))
+        other = replace(
+            other, labels=other.labels if there else None, positions=replace(other.positions, revealed=revealed)
+        )
+        calls = []
+        findings(book(one, other, calibrations=(recorded(),)), {"run-1": run}, lambda *_: calls.append(1) or SEAL)
+        assert bool(calls) is tried
+
     def test_one_of_a_run_that_is_not_trusted_has_findings_elsewhere(self) -> None:
         assert findings(book(proven("human-a", 1, 0, 0), calibrations=(recorded(),))) == []
 
@@ -181,3 +192,13 @@ def test_runs_whose_answers_were_labelled_are_derived_too() -> None:
     subject = {**commitment(sealed("human-a")).subject.plain(), "run": "answers-1", "run_root": ZERO}
     assert runs_to_derive(book(proven("human-a", 1, 0, 0, subject=subject))) == {"answers-1"}
     assert runs_to_derive(None) == frozenset()
+
+
+def test_a_run_that_names_revealed_labels_is_derived_for_their_items() -> None:
+    """Labels of an item that does not exist are found out without any recorded calibration."""
+    uses = tuple(
+        Use(run=name, commitment="human-a", split=Split.SEALED, opened=at, closed=at + 1)
+        for at, name in ((5, "run-1"), (7, "run-2"))
+    )
+    assert runs_to_derive(book(proven("human-a", 1, 0, 0), uses=uses)) == {"run-1"}, "one holds the corpus"
+    assert runs_to_derive(book(replace(proven("human-a", 1, 0, 0), labels=None), uses=uses)) == frozenset()

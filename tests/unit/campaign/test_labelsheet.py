@@ -123,3 +123,10 @@ def test_a_csv_beyond_its_bound_is_refused() -> None:
 def test_a_label_is_placed_by_its_line_in_either_kind_of_file(csv, yaml) -> None:
     assert read_sheet(csv).place(1) == "sheet.csv:11"
     assert yaml.read_text().splitlines()[int(read_sheet(yaml).place(1).split(":")[1]) - 1].strip() == 'label: "todo"'
+
+
+def test_a_sheet_is_readable_by_its_annotator_alone(tmp_path):
+    """A filled sheet tells the labels before they are revealed."""
+    path = tmp_path / "sheet.yaml"
+    write_sheet(path, sheet_of("one"))
+    assert path.stat().st_mode & 0o777 == 0o600

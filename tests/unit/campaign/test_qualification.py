@@ -125,6 +125,7 @@ def test_labels_that_are_not_revealed_leave_a_gate_undecided(gates):
         ("human-b", "INSUFFICIENT"),
     ]
     assert found.gates[1].reasons[0].code == "no-labels"
+    assert (found.gates[1].attempt, found.gates[1].alpha) == (None, None), "nothing was tried with them"
 
 
 @pytest.mark.parametrize("book", [None, LabelBook(ledger="desk")])
@@ -132,6 +133,7 @@ def test_a_gate_without_any_sealed_labels_is_undecided(gates, book):
     run = run_of()
     found = qualify(run, lambda _: (run, book))
     assert (found.state, found.gates[0].reasons[0].code) == (UNDECIDED, "no-labels")
+    assert found.gates[0].attempt is None, "without labels no attempt is counted"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def test_rates_are_null_over_nothing():
 def test_alpha_of_annotators():
     assert figures.alpha(None, 1).reason.startswith("one annotator")
     assert "undefined" in figures.alpha(None, 2).reason
+    assert "human-b not revealed" in figures.alpha(None, 2, hidden=("human-b",)).reason
     assert figures.alpha(Fraction(113, 152), 4).value == "0.743421"
     units = [[1, 1]] * 40 + [[0, 0]] * 30 + [[0, 1]] * 6
     found = figures.alpha(Fraction(4, 5), 2, units)

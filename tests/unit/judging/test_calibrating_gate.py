@@ -104,6 +104,7 @@ def test_t8_labels_below_the_highest_level_never_decide(level):
         ({"aligned": False}, "alignment-order"),
         ({"alpha": Fraction(666, 1000)}, "human-alpha"),
         ({"alpha": None}, "human-alpha"),
+        ({"alpha": None, "hidden": ("human-a", "human-b")}, "human-alpha-hidden"),
     ],
 )
 def test_labels_that_cannot_carry_a_gate(changes, code):

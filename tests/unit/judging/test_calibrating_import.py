@@ -92,6 +92,12 @@ def test_r71_an_item_stands_once():
     assert refused.value.at == "table.csv:3"
 
 
+@pytest.mark.parametrize("rows", [(), ({"judge": "j", "gold": "", "one": "", "two": "", "n": "0"},)])
+def test_a_table_without_rows_is_no_calibration(rows):
+    with pytest.raises(InputError, match="expected rows"):
+        read(changed(PACKED), *rows)
+
+
 def test_unequal_vocabularies_are_refused_before_any_row():
     words = {**PACKED["vocabulary"], "verdicts": ["0", "1"]}
     with pytest.raises(InputError, match="one vocabulary") as refused:

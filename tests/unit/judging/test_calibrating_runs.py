@@ -127,6 +127,16 @@ def test_failed_controls_of_the_decision_are_findings():
     assert [one.code for one in findings_of(reasons, {})] == ["calibration-false-pass"]
 
 
+def test_a_uniform_column_is_a_finding_about_its_own_criterion_only():
+    """One dimension's column says nothing about the other's gate; a failed control does."""
+    trials = ("A groundedness #1", "B groundedness #1")
+    reasons = [
+        Reason(code="calibration-uniform-low", side="judge", message="m", rule="R88", trials=trials),
+        Reason(code="calibration-tail-missed", side="judge", message="m", rule="R83", trials=("t faithfulness",)),
+    ]
+    assert [one.criterion for one in findings_of(reasons, {})] == [Criterion.GROUNDEDNESS, None]
+
+
 def test_repetitions_and_the_judges_own_test_and_retest():
     cases = [
         Repeated(case_id="A", dimension=None, passes=(True, True)),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of one criterion: integer counts first, null with a reason where something is undefined (R69-R74)."""
 
+from dataclasses import replace
+
 import pytest
 from support.weighing import CUT, NULL, facts, item, weighed
 
@@ -161,6 +163,22 @@ def test_t9_splits_the_labels_by_length():
     assert sum(row.counts.unavailable.get(NULL, 0) for row in found) == 2
     assert found[0].judge_top.count == 3
     assert found[1].human_top.count == 1
+
+
+@pytest.mark.parametrize(
+    ("chars", "expected"),
+    [
+        ((30, 30, 30), [("middle", 30, 30, 3)]),
+        ((10, 30, 30, 30, 30, 30), [("short", 10, 10, 1), ("middle", 30, 30, 5)]),
+        ((10, 10, 10, 20, 30), [("short", 10, 10, 3), ("long", 20, 30, 2)]),
+        ((1, 2, 3, 4), [("short", 1, 1, 1), ("middle", 2, 3, 2), ("long", 4, 4, 1)]),
+    ],
+)
+def test_t9_equal_lengths_are_not_told_apart(chars, expected):
+    labels = weighed((1, 1, len(chars)))
+    seen = tuple(replace(one, chars=length) for one, length in zip(labels.observations, chars, strict=True))
+    found = tables(replace(labels, observations=seen)).lengths
+    assert [(row.tercile, row.least_chars, row.most_chars, row.counts.labeled) for row in found] == expected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.labels import CORPUS, calibration, commitment, lock, sealed
 from support.ledgers import LEDGER, NOW, ZERO
-from support.plans import make_plan
+from support.plans import make_plan, role_plan_value
 
 from evalsite.canonical.jcs import canonical_bytes
 from evalsite.errors import IntegrityError, UndecidedError
@@ -15,6 +15,7 @@ from evalsite.ledger.labelbook import LabelBook, LabelReader, Use, check_attempt
 from evalsite.schema.calibration import Split
 from evalsite.schema.corpus import LabelLevel
 from evalsite.schema.entries import LOG_ENTRY
+from evalsite.schema.plan import AnswersRef, RolePlan
 
 ONE = "sha256:" + "1" * 64
 
@@ -126,6 +127,9 @@ NOT_ALLOWED = {
     "aligned about two subjects": lambda: (
         Log().frozen().commit().commit("b", subject=subject_value(rubric_digest=ONE)).align("human-a", "b")
     ),
+    "aligned with a copy of one sheet": lambda: (
+        Log().frozen().commit(seed="0" * 16).commit("b", seed="0" * 16).align("human-a", "b")
+    ),
     "revealed before the commit": lambda: Log().frozen().reveal(),
     "revealed twice": lambda: Log().frozen().commit().reveal().reveal(),
     "a calibration before the reveal": lambda: Log().frozen().commit().open("r").close("r").record("r"),
@@ -188,6 +192,34 @@ class TestLevels:
         proven = Log().frozen().commit().open("r").reader.book().labels["human-a"]
         assert proven.level_for(3, None) is LabelLevel.HUMAN_BLIND_ANCHORED
 
+    @pytest.mark.parametrize("subject", [{}, {"corpus_fingerprint": ONE}], ids=["same bytes", "another title"])
+    def test_labels_of_the_same_texts_revealed_before_make_later_ones_known(self, subject) -> None:
+        """The same labels under a second name were public before the second run."""
+        log = Log().frozen().commit().cards(fingerprint=ONE).commit("human-c", subject=subject_value(**subject))
+        log.open("r").close("r").reveal().open("s").close("s").reveal("human-c")
+        found = log.reader.book().labels
+        assert (found["human-c"].positions.known, found["human-c"].positions.revealed) == (7, 10)
+        assert found["human-c"].level_for(5, 6) is LabelLevel.HUMAN_BLIND_ANCHORED
+        assert found["human-c"].level_for(8, 9) is LabelLevel.HUMAN_REVIEWED
+
+    def test_labels_committed_behind_a_reveal_of_the_same_texts_are_known_from_the_start(self) -> None:
+        proven = Log().frozen().commit().reveal().commit("human-c").open("s").close("s").reader.book().labels["human-c"]
+        assert proven.positions.known == 3
+        assert proven.level_for(5, 6) is LabelLevel.HUMAN_REVIEWED
+
+    def test_a_reveal_of_other_texts_tells_nothing(self) -> None:
+        other = subject_value(construct_version="2")
+        book = Log().frozen().commit().commit("human-c", subject=other).reveal("human-c").reader.book()
+        assert book.labels["human-a"].positions.known is None
+        assert book.alike("human-a") == {"human-a"}
+
+    def test_two_annotators_and_their_adjudication_may_be_revealed_one_after_the_other(self) -> None:
+        log = Log().frozen().commit().commit("b").align("human-a", "b")
+        log.commit("final", kind="adjudication", of=["human-a", "b"]).open("r").close("r")
+        book = log.reveal("b").reveal("final").reveal("human-a").reader.book()
+        assert {proven.positions.known for proven in book.labels.values()} == {8}
+        assert {proven.level_for(6, 7) for proven in book.labels.values()} == {LabelLevel.HUMAN_BLIND_ANCHORED}
+
     def test_labels_that_are_not_blind_show_less(self) -> None:
         proven = Log().frozen().commit(blind=False).reader.book().labels["human-a"]
         assert proven.level_for(3, 4) is LabelLevel.HUMAN_REVIEWED
@@ -211,12 +243,24 @@ class TestAttempts:
 
     def test_labels_committed_anew_under_another_name_are_no_first_attempt(self) -> None:
         log = Log().frozen().commit().commit("again", supersedes="human-a")
-        log.commit("b").commit("other", subject=subject_value(rubric_digest=ONE))
+        log.commit("b").commit("other", subject=subject_value(construct_version="2"))
         uses = (use("r1", 6), use("r2", 7, name="again"), use("r2", 7, name="b"), use("r3", 8, name="again"))
         book = book_of(log, *uses, use("r4", 9, name="other"))
         assert book.attempt("again", "r2") == book.attempt("b", "r2") == 2
         assert book.attempt("again", "r3") == 3
-        assert book.attempt("other", "r4") == 1, "another rubric is another subject"
+        assert book.attempt("other", "r4") == 1, "another construct is labelled anew"
+
+    def test_one_word_more_in_the_rubric_is_no_first_attempt_and_hides_no_public_label(self) -> None:
+        log = Log().frozen().commit().open("r1").close("r1").reveal()
+        log.commit("again", subject=subject_value(rubric_digest=ONE))
+        book = book_of(log, use("r1", 3, 4), use("r2", 7, name="again"))
+        assert book.attempt("again", "r2") == 2
+        assert book.labels["again"].level_for(7, 8) is LabelLevel.HUMAN_REVIEWED
+
+    def test_another_title_of_the_corpus_is_no_first_attempt(self) -> None:
+        log = Log().frozen().commit().cards(fingerprint=ONE)
+        log.commit("again", subject=subject_value(corpus_fingerprint=ONE))
+        assert book_of(log, use("r1", 5), use("r2", 6, name="again")).attempt("again", "r2") == 2
 
     def test_a_run_whose_plan_is_not_there_makes_later_ones_uncountable(self) -> None:
         book = book_of(Log().frozen().commit(), use("a", 3), use("c", 5), unread={"b": 4})
@@ -265,6 +309,63 @@ class TestPlans:
     def test_any_other_run_may_not_name_them(self, log, opened, closed, said) -> None:
         with pytest.raises(IntegrityError, match=said):
             check_plan(log().reader.book(), self.plan("human-a"), opened, closed)
+
+    def test_the_same_labels_under_a_second_name_are_no_sealed_ones_after_the_reveal_of_the_first(self) -> None:
+        log = Log().frozen().commit().commit("human-c").reveal()
+        with pytest.raises(IntegrityError, match=r"others of the same texts, were revealed before"):
+            check_plan(log.reader.book(), self.plan("human-c"), 5, 6)
+        check_plan(log.reader.book(), self.plan("human-c", split="dev"), 5, 6)
+
+    @pytest.mark.parametrize(
+        ("subject", "said"),
+        [
+            ({"corpus": "other"}, "not those of the corpus other"),
+            ({"corpus_fingerprint": ONE}, f"not those of the corpus {CORPUS} {ONE}"),
+            ({"run": "answers", "run_root": ZERO}, "not answers of answers"),
+        ],
+    )
+    def test_labels_of_other_texts_than_the_run_judges_are_refused(self, subject, said) -> None:
+        about = subject_value(**subject)
+        log = Log().open("answers").close("answers")
+        log.add("constants.frozen", corpus=about["corpus"], lock=lock().plain())
+        log.cards(corpus=about["corpus"], fingerprint=about["corpus_fingerprint"], run=about["run"])
+        log.commit(subject=about)
+        for split in Split:
+            with pytest.raises(IntegrityError, match=said):
+                check_plan(log.reader.book(), self.plan("human-a", split=split), 9, 10)
+
+    @pytest.mark.parametrize(
+        ("replayed", "root", "said"),
+        [
+            ("answers", ZERO, None),
+            ("answers", None, None),
+            ("other", ZERO, "not answers of answers"),
+            ("answers", ONE, "not answers of answers"),
+            (None, None, "not answers of answers"),
+        ],
+    )
+    def test_labels_of_answers_are_of_the_run_and_the_root_that_are_judged(self, replayed, root, said) -> None:
+        """A replay of an earlier run holds no root of it: the commitment's own is that of the log."""
+        log = Log().open("answers").close("answers").constants().cards(run="answers")
+        log.commit(subject=subject_value(run="answers", run_root=ZERO))
+        plan = self.plan("human-a")
+        if replayed is not None:
+            candidate = role_plan_value({"kind": "replay", "run": replayed})
+            plan = plan.model_copy(update={"candidate": RolePlan.from_value(candidate)})
+        if root is not None:
+            answers = {"run": replayed, "root": root, "statement": ZERO, "repetitions": 1}
+            plan = plan.model_copy(update={"answers": AnswersRef.from_value(answers)})
+        if said is None:
+            check_plan(log.reader.book(), plan, 9, 10)
+            return
+        with pytest.raises(IntegrityError, match=said):
+            check_plan(log.reader.book(), plan, 9, 10)
+
+    def test_labels_of_a_corpus_are_none_of_answers_of_it(self) -> None:
+        candidate = RolePlan.from_value(role_plan_value({"kind": "replay", "run": "answers"}))
+        plan = self.plan("human-a").model_copy(update={"candidate": candidate})
+        with pytest.raises(IntegrityError, match="not texts of the corpus"):
+            check_plan(Log().frozen().commit().reader.book(), plan, 3, 4)
 
     def test_one_name_stands_once(self) -> None:
         with pytest.raises(IntegrityError, match="each commitment once"):
