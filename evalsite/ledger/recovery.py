@@ -13,6 +13,7 @@ from typing import Any
 
 from evalsite.canonical.digest import digest_bytes
 from evalsite.canonical.jcs import canonical_bytes
+from evalsite.canonical.strictjson import parse_json
 from evalsite.errors import EvalsiteError, InputError, IntegrityError, UndecidedError
 from evalsite.ledger.layout import (
     CHECKPOINT,
@@ -32,7 +33,7 @@ from evalsite.ledger.order import RunOrder, blobs_of
 from evalsite.ledger.scan import RUN_LINES
 from evalsite.ledger.steps import Folder, Step, check_notes, open_folder
 from evalsite.schema.bounds import MAX_BLOB_OF_CORPUS_BYTES, MAX_EVENT_BYTES, MAX_RECORD_FILE_BYTES
-from evalsite.schema.entries import EVENT, Event, RunOpened
+from evalsite.schema.entries import EVENT, Event
 from evalsite.storage import create_same, ensure_folder, list_tree, read_regular, remove, replace
 
 
@@ -86,18 +87,21 @@ def find_run(project: Path, run_id: str, ledger: str, keys: Sequence[NoteKey]) -
 def claimed_ledger(project: Path, run_id: str) -> str:
     """Return the ledger that a run's first event names, unverified; empty if there is no such event.
 
+    The line need not be in order: which ledger it is held against decides what is said of it.
+
     Raises:
         UndecidedError: The operating system refused to read it.
     """
     try:
         data = read_regular(project / run_folder(run_id) / segment_name(EVENTS, 0), MAX_RECORD_FILE_BYTES)
-        event = parse_line(data.split(b"\n", 1)[0], EVENT, MAX_EVENT_BYTES)
+        event = parse_json(data.split(b"\n", 1)[0], max_bytes=MAX_EVENT_BYTES)
     except UndecidedError as exc:
         exc.at = f"{run_folder(run_id)}/{segment_name(EVENTS, 0)}"
         raise
     except EvalsiteError:
         return ""
-    return event.ledger if isinstance(event, RunOpened) else ""
+    named = event.get("ledger") if isinstance(event, dict) and event.get("type") == "run.opened" else None
+    return named if isinstance(named, str) else ""
 
 
 def set_aside(project: Path, run_id: str, kept: int) -> Recovery:
