@@ -236,7 +236,7 @@ def test_a_replay_says_of_its_controls_what_is_true(project, corpus):
         assert "1 of 1 planned trials passed" in run_page
         assert ("No endpoint was asked." in run_page) == (name == "read-again")
         assert ("Only the judge was asked anew." in run_page) == (name == "judged-again")
-        assert "Calibration is neither passed nor failed" in calibration
+        assert "The known-example check is neither passed nor failed" in calibration
         assert "did not pass" not in calibration
 
 
