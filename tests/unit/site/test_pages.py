@@ -345,7 +345,7 @@ def test_claims_stay_within_what_is_shown() -> None:
     site = sites.plan(sites.refused_run(), make_trusted_run(sites.binary_corpus(), Scene(run_id="good-1")))
     for page in site.pages:
         html = sites.whole(site, page.path)
-        for word in ("tamper-proof", "guaranteed", "average of"):
+        for word in ("tamper-proof", "guaranteed", "average of"):  # never said
             assert word not in html.replace("tamper-proofing", "")
         if page.kind not in (Kind.CALIBRATION, Kind.COMPARISON):  # where every rate stands beside its counts
             assert not re.search(r"\d(\.\d+)?\u2009?%", html)
