@@ -133,6 +133,7 @@ def beside_committed(
 def _committed_report(run: TrustedRun, use: Use, proven: ProvenLabels, derived: Aligned | None) -> LabelsReport:
     commitment, alignment, given = proven.commitment, proven.alignment, proven.labels or {}
     level = proven.level_for(run.head.opened_index, run.head.closed_index)
+    raters = 1 if alignment is None else len(alignment.commitments)
     return LabelsReport(
         name=commitment.name,
         source="committed",
@@ -142,11 +143,11 @@ def _committed_report(run: TrustedRun, use: Use, proven: ProvenLabels, derived: 
         split=use.split,
         blind=commitment.blind,
         adjudicated=commitment.kind == "adjudication",
-        raters=1 if alignment is None else len(alignment.commitments),
+        raters=raters,
         human_alpha=None if derived is None else _text(derived.alpha),
         human_compared=None if derived is None else derived.compared,
         construct_version=commitment.subject.construct_version,
-        independently_reviewed=level is LabelLevel.HUMAN_BLIND_ANCHORED,
+        independently_reviewed=level is LabelLevel.HUMAN_BLIND_ANCHORED and raters > 1,  # one person reviews nobody
         aligned_first=alignment is not None,
         total=len(given),
         undecided=sum(label.value is None for label in given.values()),

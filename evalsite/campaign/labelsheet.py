@@ -14,7 +14,7 @@ from evalsite.campaign.labelsource import About, LabelSource, blank_sheet, keyed
 from evalsite.errors import InputError, shorten
 from evalsite.ledger.labelseal import check_label
 from evalsite.schema.bounds import MAX_LABEL_FILE_BYTES
-from evalsite.schema.labels import TODO, GivenLabel, LabelItem, LabelSheet
+from evalsite.schema.labels import UNLABELLED, GivenLabel, LabelItem, LabelSheet
 from evalsite.storage import PRIVATE_FILE, read_regular, replace
 from evalsite.yamltext import parse_yaml, write_yaml
 
@@ -97,9 +97,9 @@ def filled(read: ReadSheet, source: LabelSource, about: About | None = None) -> 
 
 def _given(read: ReadSheet, index: int, item: LabelItem, source: LabelSource) -> GivenLabel:
     found = read.sheet.items[index]
-    if found.label == TODO:
+    if found.label == UNLABELLED:
         advice = "Label every item; write null where you cannot decide."
-        raise InputError(f"expected a label, got {TODO}", at=read.place(index), rule=_RULE, advice=advice)
+        raise InputError(f"expected a label, got {UNLABELLED}", at=read.place(index), rule=_RULE, advice=advice)
     label = GivenLabel(item=item, value=found.label, note=found.note)
     try:
         check_label(source.subject, label)
@@ -196,10 +196,10 @@ def _item_value(row: list[str], at: str) -> dict[str, object]:
 
 def _label(cell: str, at: str) -> int | str | None:
     word = cell.strip()
-    if word in {"", TODO}:
-        return TODO
+    if word in {"", UNLABELLED}:
+        return UNLABELLED
     if word == "null":
         return None
     if not (word.isascii() and word.isdigit() and len(word) <= 3):  # noqa: PLR2004 - 100 is the greatest
-        raise InputError(f"expected a whole number, null or {TODO}, got {shorten(cell, 40)}", at=at, rule=_RULE)
+        raise InputError(f"expected a whole number, null or {UNLABELLED}, got {shorten(cell, 40)}", at=at, rule=_RULE)
     return int(word)

@@ -17,7 +17,7 @@ from evalsite.ledger.labelseal import dimension_of
 from evalsite.schema.calibration import Criterion
 from evalsite.schema.corpus import BinaryCase, BinaryCorpus, Card, Corpus, EvidenceCase, GradedCase, GradedCorpus
 from evalsite.schema.labels import (
-    TODO,
+    UNLABELLED,
     LabelItem,
     LabelSheet,
     LabelSubject,
@@ -104,7 +104,7 @@ def blank_sheet(source: LabelSource, *, annotator: str, seed: str, about: "About
         seed=seed,
         instructions=source.instructions,
         items=tuple(
-            SheetItem(key=key, texts=source.texts[item], label=TODO, note=None)
+            SheetItem(key=key, texts=source.texts[item], label=UNLABELLED, note=None)
             for key, item in sorted(keyed(about.items, seed).items())
         ),
     )

@@ -23,7 +23,7 @@ from evalsite.cli.labelpage import TYPES, page_files
 from evalsite.errors import EvalsiteError, InputError, UndecidedError
 from evalsite.ledger.labelseal import dimension_of
 from evalsite.schema.bounds import MAX_LABEL_FILE_BYTES
-from evalsite.schema.labels import TODO, LabelSheet, SheetItem
+from evalsite.schema.labels import UNLABELLED, LabelSheet, SheetItem
 from evalsite.storage import PRIVATE_FILE, read_regular, replace
 
 LOOPBACK = "127.0.0.1"
@@ -103,7 +103,7 @@ class OpenSheet:
     def _check(self, label: object) -> None:
         graded = dimension_of(self.sheet.criterion) is not None
         verdict = isinstance(label, int) and not isinstance(label, bool) and label in {0, 1}
-        if not (graded or verdict or label is None or label == TODO):
+        if not (graded or verdict or label is None or label == UNLABELLED):
             raise InputError("expected 0, 1 or null", rule="label vocabulary")
 
 

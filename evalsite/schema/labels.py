@@ -17,7 +17,7 @@ from evalsite.schema.corpus import LabelLevel
 from evalsite.schema.outcome import Dimension
 
 #: The label of an item that is not labelled yet.
-TODO: Final = "todo"
+UNLABELLED: Final = "todo"
 #: 32 random bytes in lower-case hexadecimal.
 Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -82,7 +82,7 @@ class ShownText(StrictModel):
 class SheetItem(StrictModel):
     """What an annotator is shown of one item: titled texts, and nothing of judge, candidate or others.
 
-    ``key`` stands for the item: the id of a case can give its author's opinion away. ``label`` is `TODO`
+    ``key`` stands for the item: the id of a case can give its author's opinion away. ``label`` is `UNLABELLED`
     until the annotator decided; null says that a person could not decide.
     """
 
@@ -112,7 +112,7 @@ class LabelSheet(StrictModel):
     @property
     def labelled(self) -> int:
         """Return how many items have a label, undecided ones included."""
-        return sum(item.label != TODO for item in self.items)
+        return sum(item.label != UNLABELLED for item in self.items)
 
 
 def about_digest(subject: LabelSubject, of: tuple[str, ...]) -> str:

@@ -323,22 +323,15 @@ class PositionTable(StrictModel):
     exact_p: Figure
 
 
-class CriterionTables(StrictModel):
-    """Everything about one criterion and one set of labels: T1 with its gate, T2, T3, T6, T8, T9, T10.
+class JudgeRates(StrictModel):
+    """The counts of a judge against labels, and the rates that follow from them (T1).
 
-    ``measured`` is false where no agreement may be stated; ``not_measured`` says why.
     ``human_fail`` and ``human_pass`` are the judged labels on which a false pass, or a false fail, was possible.
     """
 
-    criterion: Criterion
-    labels: LabelsReport
-    measured: bool
-    not_measured: str | None
     counts: OutcomeCounts
-    repetitions: tuple[RepetitionCounts, ...]
     human_fail: Count
     human_pass: Count
-    confusion: Confusion
     agreement: Figure
     agreement_worst: Figure
     false_pass: Figure
@@ -349,6 +342,20 @@ class CriterionTables(StrictModel):
     kappa: Figure
     ac1: Figure
     column: ColumnReport
+
+
+class CriterionTables(JudgeRates):
+    """Everything about one criterion and one set of labels: T1 with its gate, T2, T3, T6, T8, T9, T10.
+
+    ``measured`` is false where no agreement may be stated; ``not_measured`` says why.
+    """
+
+    criterion: Criterion
+    labels: LabelsReport
+    measured: bool
+    not_measured: str | None
+    repetitions: tuple[RepetitionCounts, ...]
+    confusion: Confusion
     gate: GateResult
     disagreements: tuple[Disagreement, ...]
     annotators: AnnotatorsTable
@@ -421,23 +428,10 @@ class CalibrationReport(StrictModel):
     caveats: tuple[str, ...]
 
 
-class ImportedTable(StrictModel):
+class ImportedTable(JudgeRates):
     """One judge's table of an import: the counts and rates of T1, and T4 where both orders are there."""
 
     group: dict[str, str]
-    counts: OutcomeCounts
-    human_fail: Count
-    human_pass: Count
-    agreement: Figure
-    agreement_worst: Figure
-    false_pass: Figure
-    false_fail: Figure
-    prevalence: Figure
-    judge_rate: Figure
-    baseline: Figure
-    kappa: Figure
-    ac1: Figure
-    column: ColumnReport
     position: PositionTable | None
 
 

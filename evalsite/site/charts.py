@@ -68,9 +68,9 @@ def _rate(row: Rate, y: float) -> Iterator[str]:
         yield f'<text class="es-absent" x="{_LABEL}" y="{y + 4:g}">{title(words)}</text>'
         return
     low, high = row.low, row.high
-    spread = "" if low is None and high is None else f", from {_percent(low or Fraction(0))} to {_percent(high or 1)}"
-    limit = "" if row.limit is None else f", limit {_percent(row.limit)}"
-    yield f'<g class="{_tone(row)}"><title>{title(f"{row.label}: {_percent(row.value)}{spread}{limit}")}</title>'
+    spread = "" if low is None and high is None else f", from {percent(low or Fraction(0))} to {percent(high or 1)}"
+    limit = "" if row.limit is None else f", limit {percent(row.limit)}"
+    yield f'<g class="{_tone(row)}"><title>{title(f"{row.label}: {percent(row.value)}{spread}{limit}")}</title>'
     if spread:
         x1, x2 = _x(low or Fraction(0)), _x(high if high is not None else Fraction(1))
         yield f'<line class="es-line" x1="{x1}" y1="{y:g}" x2="{x2}" y2="{y:g}"></line>'
@@ -180,7 +180,8 @@ def _x(value: Fraction) -> str:
     return f"{float(_LABEL + inside * _PLOT):.1f}"
 
 
-def _percent(value: Fraction | int) -> str:
+def percent(value: Fraction | int) -> str:
+    """Return a rate in percent with one digit."""
     return f"{float(value) * 100:.1f}\u2009%"
 
 

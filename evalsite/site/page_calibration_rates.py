@@ -6,19 +6,17 @@ from fractions import Fraction
 from evalsite.schema.calibration import GateOutcome
 from evalsite.schema.tables import CriterionTables, Figure, GateResult, Standing
 from evalsite.site import parts
-from evalsite.site.charts import Rate
+from evalsite.site.charts import Rate, percent
 from evalsite.site.escape import Html, text
 from evalsite.site.html import el, join
 from evalsite.site.marks import CALIBRATION_FAILED, CALIBRATION_OPEN, CALIBRATION_PASSED, Mark, pill
-
-_HUNDRED = 100
 
 
 def shown(figure: Figure, *, rate: bool = True) -> Html:
     """Return a figure with its counts and its interval, or the reason why there is none."""
     if figure.value is None:
         return join((parts.quiet("none: "), parts.foreign(figure.reason or "")))
-    value = percent(figure.value) if rate else figure.value
+    value = percent(Fraction(figure.value)) if rate else figure.value
     pieces = [el("strong", text(value))]
     if figure.count is not None and figure.of is not None:
         pieces.append(text(f" ({figure.count} of {figure.of})"))
@@ -30,7 +28,7 @@ def shown(figure: Figure, *, rate: bool = True) -> Html:
 
 def interval(figure: Figure, *, rate: bool = True) -> str:
     """Return an interval in words with its method; a one-sided bound is said to be one."""
-    low, high = (None if end is None else percent(end) if rate else end for end in (figure.low, figure.high))
+    low, high = (None if end is None else percent(Fraction(end)) if rate else end for end in (figure.low, figure.high))
     if low is None and high is None:
         return ""
     if low is None:
@@ -41,11 +39,6 @@ def interval(figure: Figure, *, rate: bool = True) -> str:
         words = f"{low} to {high}"
     seed = f", seed {figure.seed}, {figure.replicates} resamples" if figure.seed else ""
     return f"[{words}; {figure.method}{seed}]" if figure.method else f"[{words}]"
-
-
-def percent(value: str) -> str:
-    """Return decimal text as percent with one digit."""
-    return f"{float(Fraction(value) * _HUNDRED):.1f}\u2009%"
 
 
 def rate_of(label: str, figure: Figure, *, limit: Fraction | None = None) -> Rate:

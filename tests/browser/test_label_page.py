@@ -16,7 +16,7 @@ from support.labels import sheet_of
 
 from evalsite.campaign.labelsheet import read_sheet, write_sheet
 from evalsite.cli.labelserve import LabelServer, OpenSheet
-from evalsite.schema.labels import TODO, LabelSheet
+from evalsite.schema.labels import UNLABELLED, LabelSheet
 
 pytestmark = [
     pytest.mark.browser,
@@ -69,7 +69,7 @@ def test_a_sheet_is_filled_by_keyboard_alone(tmp_path) -> None:
         assert "3 of 3: the sheet is complete" in driver.find_element("id", "count").text
         press(driver, "z")
         wait_for(driver, "Item 3 is as before: not labelled yet")
-        assert labels(path) == [1, 0, TODO]
+        assert labels(path) == [1, 0, UNLABELLED]
         press(driver, "e")
         press(driver, "1 in doubt", Keys.ESCAPE)
         press(driver, "1")
@@ -156,7 +156,7 @@ def test_single_keys_can_be_turned_off(tmp_path) -> None:
         driver.find_element("id", "next").send_keys("1")
         driver.find_element("id", "choice-0").send_keys(Keys.ENTER)
         wait_for(driver, "Item 1 saved: 0")
-    assert labels(path) == [0, TODO]
+    assert labels(path) == [0, UNLABELLED]
 
 
 def test_a_label_that_was_not_saved_is_told(tmp_path) -> None:
@@ -167,7 +167,7 @@ def test_a_label_that_was_not_saved_is_told(tmp_path) -> None:
         path.write_bytes(path.read_bytes() + b"# edited meanwhile\n")
         press(driver, "1")
         wait_for(driver, "changed by another program", "alert")
-    assert labels(path) == [TODO]
+    assert labels(path) == [UNLABELLED]
 
 
 def test_a_finished_adjudication_has_nothing_to_label(tmp_path) -> None:

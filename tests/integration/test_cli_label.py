@@ -15,7 +15,7 @@ from evalsite.campaign.labelsheet import read_sheet, write_sheet
 from evalsite.judging.designlock import DEFAULT_LOCK
 from evalsite.ledger.labelstore import label_file
 from evalsite.schema.corpus import LabelLevel
-from evalsite.schema.labels import TODO
+from evalsite.schema.labels import UNLABELLED
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ class TestCommits:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            (lambda items: (items[0].model_copy(update={"label": TODO}), *items[1:]), "expected a label"),
+            (lambda items: (items[0].model_copy(update={"label": UNLABELLED}), *items[1:]), "expected a label"),
             (lambda items: (items[0].model_copy(update={"label": 7}), *items[1:]), "expected 0, 1 or null"),
             (lambda items: items[1:], "1 more items"),
             (lambda items: (items[1], *items[1:]), "once"),

@@ -15,7 +15,7 @@ from support.labels import sheet_of
 
 from evalsite.campaign.labelsheet import read_sheet, write_sheet
 from evalsite.cli.labelserve import LOOPBACK, LabelServer, OpenSheet
-from evalsite.schema.labels import TODO
+from evalsite.schema.labels import UNLABELLED
 
 KEY = f"{0:016x}"
 
@@ -106,7 +106,7 @@ def test_another_host_name_is_refused(server, host) -> None:
     """A name of somebody else's that leads to this machine (DNS rebinding)."""
     assert ask(server, own(server, "sheet"), Host=host)[0] == 403
     assert label(server, {"key": KEY, "label": 1, "note": None}, Host=host)[0] == 403
-    assert given(server)[0] == (TODO, None)
+    assert given(server)[0] == (UNLABELLED, None)
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_another_host_name_is_refused(server, host) -> None:
 )
 def test_another_site_cannot_label(server, headers, status) -> None:
     assert label(server, {"key": KEY, "label": 1, "note": None}, **headers)[0] == status
-    assert given(server)[0] == (TODO, None)
+    assert given(server)[0] == (UNLABELLED, None)
 
 
 def test_a_label_is_in_the_file_before_it_is_answered(server) -> None:
-    for value, note in ((1, None), (0, "in doubt"), (None, None), (TODO, None)):
+    for value, note in ((1, None), (0, "in doubt"), (None, None), (UNLABELLED, None)):
         assert label(server, {"key": KEY, "label": value, "note": note})[0] == 200
-        assert given(server) == [(value, note), (TODO, None)]
+        assert given(server) == [(value, note), (UNLABELLED, None)]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_label_is_in_the_file_before_it_is_answered(server) -> None:
 )
 def test_what_is_no_label_changes_nothing(server, value) -> None:
     assert label(server, value)[0] == 400
-    assert given(server) == [(TODO, None), (TODO, None)]
+    assert given(server) == [(UNLABELLED, None), (UNLABELLED, None)]
 
 
 def test_a_request_is_bounded(server) -> None:
@@ -218,4 +218,4 @@ def test_the_command_serves_until_it_is_stopped(tmp_path) -> None:
         _, told = process.communicate(timeout=30)
         assert process.returncode == 0
     assert "labelled 1 of 2" in told
-    assert [item.label for item in read_sheet(path).sheet.items] == [1, TODO]
+    assert [item.label for item in read_sheet(path).sheet.items] == [1, UNLABELLED]

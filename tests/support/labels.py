@@ -10,7 +10,7 @@ from support.ledgers import LATER, NOW, ZERO, close_run, reopen, run_trials, sma
 from evalsite.ledger.labelbook import lock_digest
 from evalsite.ledger.labelseal import labels_root, salt_labels
 from evalsite.schema.calibration import CalibrationPlan, DesignLock
-from evalsite.schema.labels import TODO, GivenLabel, LabelCommitment, LabelItem, LabelSheet, SealedLabels
+from evalsite.schema.labels import UNLABELLED, GivenLabel, LabelCommitment, LabelItem, LabelSheet, SealedLabels
 
 CORPUS = "two-cases"
 SNAPSHOT = b'{"corpus":"two cases"}'
@@ -90,7 +90,7 @@ def calibration(*names: str, split: str = "sealed", **changes: Any) -> Calibrati
 def sheet_of(*texts: str, criterion: str = "evidence") -> LabelSheet:
     """Return a sheet with one item for each text."""
     items = [
-        {"key": f"{number:016x}", "texts": [{"title": "Explanation", "text": text}], "label": TODO, "note": None}
+        {"key": f"{number:016x}", "texts": [{"title": "Explanation", "text": text}], "label": UNLABELLED, "note": None}
         for number, text in enumerate(texts)
     ]
     value = {

@@ -10,7 +10,7 @@ from evalsite.campaign.labelsource import About, blank_sheet, corpus_source, run
 from evalsite.corpus.load import load_corpus
 from evalsite.errors import InputError, UndecidedError
 from evalsite.schema.calibration import Criterion
-from evalsite.schema.labels import TODO
+from evalsite.schema.labels import UNLABELLED
 from evalsite.schema.outcome import Dimension
 from evalsite.schema.replies import BinaryVerdict
 
@@ -100,7 +100,7 @@ def test_an_annotator_of_grades_sees_all_that_the_judge_sees(dimension) -> None:
 def test_a_blank_sheet_has_no_label_and_an_adjudication_only_what_is_in_question() -> None:
     source = corpus_source(loaded("evidence-claims-v1"), Criterion.EVIDENCE)
     sheet = blank_sheet(source, annotator="annotator", seed=SEED)
-    assert {item.label for item in sheet.items} == {TODO}
+    assert {item.label for item in sheet.items} == {UNLABELLED}
     some = tuple(source.texts)[:3]
     asked = blank_sheet(source, annotator="annotator", seed=SEED, about=About(of=("a", "b"), items=some))
     assert len(asked.items) == 3
