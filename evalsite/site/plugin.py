@@ -21,7 +21,7 @@ from mkdocs.utils.templates import TemplateContext
 
 from evalsite import __version__
 from evalsite.errors import EvalsiteError
-from evalsite.site.assets import STYLE, assets
+from evalsite.site.assets import STYLE, assets, scripts
 from evalsite.site.front import TOKEN_VARIABLE
 from evalsite.site.merge import write_over
 from evalsite.site.model import Kind, Site
@@ -58,6 +58,7 @@ class EvalsitePlugin(BasePlugin):  # type: ignore[no-untyped-call,type-arg]
         config.use_directory_urls = False  # the shells' links count on it, and file:// needs it
         if STYLE not in config.extra_css:
             config.extra_css.insert(0, STYLE)
+        config.extra_javascript.extend(path for path in scripts() if path not in config.extra_javascript)
         if not self._is_front:
             root = Path(config.config_file_path).parent
             config.watch.extend(str(root / name) for name in _WATCHED if (root / name).is_dir())

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Catalogues of our own words, one PO file per language."""
